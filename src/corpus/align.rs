@@ -1,0 +1,95 @@
+//! Matching a corpus with a model: by token name where the corpus has names, else by number.
+
+use super::Corpus;
+use rustc_hash::FxHashMap;
+
+const UNKNOWN: u32 = u32::MAX;
+
+/// How a corpus's tokens map to a model's.
+#[derive(Debug, Clone)]
+pub struct Alignment {
+    /// Model token of every corpus token; none where numbers are the same.
+    map: Option<Vec<u32>>,
+    n_tokens: u32,
+    /// Occurrences of tokens that the model does not know; they are left out.
+    pub n_unknown: u64,
+    /// An example of an unknown token.
+    pub unknown_example: Option<String>,
+}
+
+/// Aligns a corpus with a model's tokens.
+pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
+    let map = corpus.token_names().map(|names| {
+        let number_of: FxHashMap<&str, u32> =
+            model_tokens.iter().enumerate().map(|(at, name)| (name.as_str(), at as u32)).collect();
+        names.iter().map(|name| number_of.get(name.as_str()).copied().unwrap_or(UNKNOWN)).collect()
+    });
+    let mut alignment =
+        Alignment { map, n_tokens: model_tokens.len() as u32, n_unknown: 0, unknown_example: None };
+    let mut example = None;
+    for doc_ix in 0..corpus.n_docs() {
+        for &token in corpus.tokens(doc_ix) {
+            if alignment.token(token) == UNKNOWN {
+                alignment.n_unknown += 1;
+                example.get_or_insert(token);
+            }
+        }
+    }
+    alignment.unknown_example = example.map(|token| match corpus.token_names() {
+        Some(names) => format!("'{}'", names[token as usize]),
+        None => format!("number {token}"),
+    });
+    alignment
+}
+
+impl Alignment {
+    #[inline]
+    fn token(&self, corpus_token: u32) -> u32 {
+        match &self.map {
+            Some(map) => map[corpus_token as usize],
+            None if corpus_token < self.n_tokens => corpus_token,
+            None => UNKNOWN,
+        }
+    }
+
+    /// The corpus seen with the model's token numbers.
+    pub fn docs<'a>(&'a self, corpus: &'a Corpus) -> Docs<'a> {
+        Docs { corpus, alignment: self }
+    }
+}
+
+/// Documents in a model's token numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Docs<'a> {
+    corpus: &'a Corpus,
+    alignment: &'a Alignment,
+}
+
+impl<'a> Docs<'a> {
+    /// Number of documents.
+    pub fn n_docs(&self) -> usize {
+        self.corpus.n_docs()
+    }
+
+    /// The tokens of a document that the model knows.
+    #[inline]
+    pub fn tokens(&self, doc_ix: usize) -> impl Iterator<Item = u32> + 'a {
+        let alignment = self.alignment;
+        let tokens = self.corpus.tokens(doc_ix).iter();
+        tokens.map(move |&token| alignment.token(token)).filter(|&token| token != UNKNOWN)
+    }
+
+    /// The corpus behind.
+    pub fn corpus(&self) -> &'a Corpus {
+        self.corpus
+    }
+}
+
+/// The share of the given documents that hold each model token.
+pub fn token_frequency(docs: &Docs<'_>, doc_ixs: &[u32], n_tokens: usize) -> Vec<f64> {
+    let mut counts = vec![0u64; n_tokens];
+    for &doc_ix in doc_ixs {
+        docs.tokens(doc_ix as usize).for_each(|token| counts[token as usize] += 1);
+    }
+    counts.iter().map(|&count| count as f64 / doc_ixs.len().max(1) as f64).collect()
+}

@@ -1,0 +1,156 @@
+//! One document's E-step: alternate q sweeps and r iterations until q stands still, then bound and gradients.
+
+use super::edge_terms::EdgeTerms;
+use super::gradient::Accumulator;
+use super::q_sweep::{spread_m, sweep_colour};
+use super::r_update::{init_r, update_r};
+use crate::batch::Batch;
+use crate::estep::{EStepOptions, Params, Stats};
+use crate::network::Graph;
+use crate::numeric::softplus;
+use multiversion::multiversion;
+
+/// Where every q starts.
+const Q_START: f32 = 0.5;
+
+/// Memory of one thread: q, log-odds and bound of a batch, per-edge arrays of one document.
+#[derive(Debug, Default)]
+pub(super) struct DocState {
+    /// q of every node of the batch; 1 for tokens.
+    pub(super) q: Vec<f32>,
+    /// The bound of every document.
+    pub(super) elbo: Vec<f64>,
+    logit: Vec<f32>,
+    bias: Vec<f32>,
+    slot_m: Vec<f32>,
+    terms: EdgeTerms,
+}
+
+/// Runs all documents of a batch. Everything called from here is inlined, so that it is compiled for the
+/// widest vectors this machine has.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
+pub(super) fn run_batch(
+    graph: &Graph,
+    batch: &Batch,
+    params: &Params,
+    options: &EStepOptions,
+    state: &mut DocState,
+    mut sums: Option<&mut Accumulator>,
+    totals: &mut Stats,
+) {
+    state.q.clear();
+    state.q.resize(batch.n_nodes(), Q_START);
+    state.logit.resize(batch.n_nodes(), 0.0);
+    state.elbo.clear();
+    for doc_ix in 0..batch.n_docs() {
+        state.load(graph, batch, doc_ix, params);
+        let n_alternations = state.alternate(graph, batch, doc_ix, options, totals);
+        let elbo = state.bound(batch, doc_ix, params);
+        state.elbo.push(elbo);
+        if let Some(sums) = &mut sums {
+            sums.add(graph, batch, doc_ix, params, &state.q, &state.terms);
+        }
+        let n_edges = u64::from(batch.docs[doc_ix + 1].edge_begin - batch.docs[doc_ix].edge_begin);
+        let count = f64::from(batch.docs[doc_ix].count);
+        totals.n_docs += count;
+        totals.elbo_sum += count * elbo;
+        totals.n_items += 1;
+        totals.n_alternations += u64::from(n_alternations);
+        totals.n_edges += n_edges;
+        totals.n_edge_updates += n_edges * u64::from(n_alternations);
+    }
+}
+
+impl DocState {
+    /// Gathers the document's parameters and starts r; q stands at its start.
+    #[inline(always)]
+    fn load(&mut self, graph: &Graph, batch: &Batch, doc_ix: usize, params: &Params) {
+        let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
+        let (first, first_node) = (doc.edge_begin as usize, doc.node_begin as usize);
+        let n_edges = next_doc.edge_begin as usize - first;
+        self.terms.resize(n_edges);
+        if self.slot_m.len() < n_edges {
+            self.slot_m.resize(n_edges, 0.0);
+        }
+        self.bias.clear();
+        for at in first_node..next_doc.node_begin as usize {
+            let id = batch.nodes[at].id as usize;
+            let from = batch.nodes[at].edge_begin as usize - first;
+            let to = batch.nodes[at + 1].edge_begin as usize - first;
+            self.bias.push(params.bias[id]);
+            let w = &mut self.terms.w[from..to];
+            for (w, &weight) in w.iter_mut().zip(&params.edge[graph.edges_into(id)]) {
+                *w = weight;
+            }
+            init_r(w, &mut self.terms.r[from..to]);
+            self.terms.slope[from..to].fill(params.slope[id]);
+        }
+        self.q[doc.token_begin as usize..next_doc.node_begin as usize].fill(1.0);
+        self.terms.update(n_edges);
+    }
+
+    /// Alternates until the document has converged; returns the number of alternations.
+    #[inline(always)]
+    fn alternate(
+        &mut self,
+        graph: &Graph,
+        batch: &Batch,
+        doc_ix: usize,
+        options: &EStepOptions,
+        totals: &mut Stats,
+    ) -> u32 {
+        let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
+        let (first, end) = (doc.edge_begin as usize, next_doc.edge_begin as usize);
+        let n_edges = end - first;
+        let nodes = &batch.nodes[doc.node_begin as usize..=next_doc.node_begin as usize];
+        let edges = &batch.edges[first..end];
+        let colour_ends = &batch.colour_ends[doc_ix * graph.n_colours()..][..graph.n_colours()];
+        for alternation in 0..options.max_alternations {
+            let temperature = options.temper.map_or(1.0, |temper| temper.temperature(alternation));
+            spread_m(edges, first, &self.terms.m[..n_edges], &mut self.slot_m);
+            let mut moved = 0.0f32;
+            for _ in 0..options.q_sweeps {
+                let mut begin = doc.node_begin as usize;
+                for &colour_end in colour_ends {
+                    let range = (begin, colour_end as usize);
+                    begin = colour_end as usize;
+                    let Self { q, logit, bias, slot_m, terms, .. } = self;
+                    let step = sweep_colour(batch, doc_ix, range, bias, &terms.m, slot_m, 1.0 / temperature, logit, q);
+                    moved = moved.max(step);
+                }
+            }
+            for _ in 0..options.r_iterations {
+                update_r(nodes, edges, first, &self.q, &mut self.terms);
+                self.terms.update(n_edges);
+            }
+            if temperature == 1.0 && moved <= options.tolerance {
+                return alternation + 1;
+            }
+        }
+        totals.n_unconverged += u64::from(options.tolerance > 0.0);
+        options.max_alternations
+    }
+
+    /// Eq. 9 at the final q and r; entropy as softplus(g) - q g, sums in f64.
+    #[inline(always)]
+    fn bound(&self, batch: &Batch, doc_ix: usize, params: &Params) -> f64 {
+        let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
+        let (first, first_node) = (doc.edge_begin as usize, doc.node_begin as usize);
+        let mut elbo = params.constant;
+        for at in first_node..next_doc.node_begin as usize {
+            let (node, next) = (batch.nodes[at], batch.nodes[at + 1]);
+            let (from, to) = (node.edge_begin as usize, next.edge_begin as usize);
+            let mut inside = self.bias[at - first_node];
+            for (edge, m) in batch.edges[from..to].iter().zip(&self.terms.m[from - first..to - first]) {
+                inside += m * self.q[edge.parent as usize];
+            }
+            elbo += f64::from(self.q[at] * inside);
+            if at < doc.token_begin as usize {
+                let logit = self.logit[at];
+                elbo += f64::from(softplus(logit) - self.q[at] * logit);
+                elbo -= f64::from(params.tail[node.id as usize]);
+            }
+        }
+        elbo
+    }
+}

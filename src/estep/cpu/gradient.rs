@@ -1,0 +1,91 @@
+//! Gradient terms of Eqs. 13-16 and the EM sums N, L, Q, accumulated over one block of documents.
+
+use super::edge_terms::EdgeTerms;
+use crate::batch::Batch;
+use crate::estep::{BlockSums, Params};
+use crate::network::Graph;
+
+/// Dense sums of a block, and the list of the nodes it touched.
+#[derive(Debug)]
+pub(super) struct Accumulator {
+    edge: Vec<f64>,
+    node: Vec<NodeSums>,
+    touched: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct NodeSums {
+    leak: f64,
+    topic_q: f64,
+    topic_docs: f64,
+    touched: bool,
+}
+
+impl Accumulator {
+    pub(super) fn new(graph: &Graph) -> Self {
+        Self {
+            edge: vec![0.0; graph.n_edges()],
+            node: vec![NodeSums::default(); graph.n_nodes()],
+            touched: Vec::new(),
+        }
+    }
+
+    /// Adds one document at its final q and r.
+    ///
+    /// `N_ki += v q_k / (1 - exp(-u_ki))`;
+    /// `L_i += v [ sum_k r (1 - q_k) / (1 - exp(-w0)) + sum_k q_k r / (1 - exp(-u)) ]`.
+    #[inline(always)]
+    pub(super) fn add(
+        &mut self,
+        graph: &Graph,
+        batch: &Batch,
+        doc_ix: usize,
+        params: &Params,
+        q: &[f32],
+        terms: &EdgeTerms,
+    ) {
+        let (doc, end) = (batch.docs[doc_ix], batch.docs[doc_ix + 1].node_begin as usize);
+        let first = doc.edge_begin as usize;
+        for at in doc.node_begin as usize..end {
+            let (node, next) = (batch.nodes[at], batch.nodes[at + 1]);
+            let id = node.id as usize;
+            let (from, to) = (node.edge_begin as usize, next.edge_begin as usize);
+            let scale = doc.count as f32 * q[at] * (1.0 + params.slope[id]);
+            let edges = &batch.edges[from..to];
+            let (r, inv) = (&terms.r[from - first..to - first], &terms.inv[from - first..to - first]);
+            let mut share = 0.0;
+            for (j, sum) in self.edge[graph.edges_into(id)].iter_mut().enumerate() {
+                let q_k = q[edges[j].parent as usize];
+                share += r[j] * (1.0 - q_k) + r[j] * q_k * inv[j];
+                *sum += f64::from(scale * q_k * inv[j]);
+            }
+            let sums = &mut self.node[id];
+            sums.leak += f64::from(scale * if edges.is_empty() { 1.0 } else { share });
+            if at < doc.token_begin as usize {
+                sums.topic_q += f64::from(doc.count as f32 * q[at]);
+                sums.topic_docs += f64::from(doc.count);
+            }
+            if !sums.touched {
+                sums.touched = true;
+                self.touched.push(node.id);
+            }
+        }
+    }
+
+    /// Takes the sums out and leaves zeros.
+    pub(super) fn take(&mut self, graph: &Graph) -> BlockSums {
+        let mut sums = BlockSums { nodes: std::mem::take(&mut self.touched), ..BlockSums::default() };
+        sums.leak.reserve_exact(sums.nodes.len());
+        sums.topic.reserve_exact(sums.nodes.len());
+        for &node in &sums.nodes {
+            let node = node as usize;
+            let node_sums = std::mem::take(&mut self.node[node]);
+            sums.leak.push(node_sums.leak);
+            sums.topic.push([node_sums.topic_q, node_sums.topic_docs]);
+            let edges = &mut self.edge[graph.edges_into(node)];
+            sums.edge.extend_from_slice(edges);
+            edges.fill(0.0);
+        }
+        sums
+    }
+}

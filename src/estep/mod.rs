@@ -1,0 +1,68 @@
+//! The E-step: q and r of every document at given weights, its bound, and the sums that the step needs.
+
+pub mod cpu;
+pub mod oracle;
+mod options;
+mod params;
+mod stats;
+
+pub use options::{Bound, EStepOptions, Temper};
+pub use params::Params;
+pub use stats::{BlockSums, Stats};
+
+use crate::batch::Batch;
+use crate::corpus::{Docs, Item};
+use crate::error::Result;
+use crate::network::Graph;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What to run: documents of a corpus under a graph.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The documents.
+    pub docs: Docs<'a>,
+    /// Which of them, and how often each counts.
+    pub items: &'a [Item],
+    /// How.
+    pub options: &'a EStepOptions,
+    /// Whether the gradient sums are wanted.
+    pub gradients: bool,
+    /// Progress out, stop requests in.
+    pub monitor: &'a Monitor,
+}
+
+/// The one thing a running E-step shares with the outside.
+#[derive(Debug, Default)]
+pub struct Monitor {
+    /// Set from outside to stop early, with [`crate::Error::Interrupted`].
+    pub stop: AtomicBool,
+    /// Documents done so far, over all runs.
+    pub docs_done: AtomicU64,
+}
+
+/// Per-document results of consecutive items.
+#[derive(Debug)]
+pub struct DocResults<'a> {
+    /// Place of the first of them in the items.
+    pub first_item: usize,
+    /// Their packed local models.
+    pub batch: &'a Batch,
+    /// q of every node of the batch (1 for tokens).
+    pub q: &'a [f32],
+    /// The bound of every document.
+    pub elbo: &'a [f64],
+}
+
+/// Receives per-document results, in the order of the items.
+pub type Sink<'a> = dyn FnMut(&DocResults<'_>) -> Result<()> + 'a;
+
+/// A backend.
+pub trait EStep {
+    /// The backend's name, for people.
+    fn name(&self) -> String;
+
+    /// Runs the E-step; `sink` gets per-document results where it is given.
+    fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats>;
+}

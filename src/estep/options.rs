@@ -1,0 +1,102 @@
+//! How an E-step is run.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// Which lower bound of log p(y) is computed; every figure says which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// Local model; topics outside it at their best value given nothing: a tighter bound at no cost.
+    Tail,
+    /// Local model, topics outside it off: the paper's.
+    Local,
+    /// All topics in every document.
+    Full,
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Tail => "tail",
+            Self::Local => "local",
+            Self::Full => "full",
+        })
+    }
+}
+
+/// A tempered start: q = sigmoid(g / T), T falling from `from` to 1 over `alternations`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Temper {
+    /// First temperature.
+    pub from: f32,
+    /// Number of alternations above T = 1.
+    pub alternations: u32,
+}
+
+impl Default for Temper {
+    fn default() -> Self {
+        Self { from: 4.0, alternations: 12 }
+    }
+}
+
+impl Temper {
+    /// T of an alternation, counted from zero: linear, 1 from `alternations` on.
+    pub fn temperature(&self, alternation: u32) -> f32 {
+        let left = self.alternations.saturating_sub(alternation);
+        1.0 + (self.from - 1.0) * left as f32 / self.alternations.max(1) as f32
+    }
+}
+
+/// Schedule and bound of an E-step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EStepOptions {
+    /// Which bound.
+    pub bound: Bound,
+    /// Alternations at most (the paper's N_E).
+    pub max_alternations: u32,
+    /// q sweeps per alternation (N_Q).
+    pub q_sweeps: u32,
+    /// r iterations per alternation (N_R).
+    pub r_iterations: u32,
+    /// A document stops when no q moved more than this in one alternation at T = 1; 0 never stops early.
+    pub tolerance: f32,
+    /// Tempered start.
+    pub temper: Option<Temper>,
+}
+
+impl Default for EStepOptions {
+    fn default() -> Self {
+        Self {
+            bound: Bound::Tail,
+            max_alternations: 100,
+            q_sweeps: 1,
+            r_iterations: 1,
+            tolerance: 1e-3,
+            temper: None,
+        }
+    }
+}
+
+impl EStepOptions {
+    /// The paper's schedule: N_E = N_Q = N_R = 10, no early stop.
+    pub fn paper(bound: Bound) -> Self {
+        Self { bound, max_alternations: 10, q_sweeps: 10, r_iterations: 10, tolerance: 0.0, temper: None }
+    }
+
+    /// Checks that the numbers make sense.
+    pub fn check(&self) -> Result<()> {
+        if self.max_alternations == 0 || self.q_sweeps == 0 {
+            return Err(Error::Usage("an E-step needs at least one alternation and one q sweep".into()));
+        }
+        if !(0.0..1.0).contains(&self.tolerance) {
+            return Err(Error::Usage(format!("E-step tolerance {} is not in [0, 1)", self.tolerance)));
+        }
+        match self.temper {
+            Some(temper) if !(temper.from >= 1.0 && temper.from.is_finite()) => {
+                Err(Error::Usage(format!("temperature {} is not at least 1", temper.from)))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Sums over documents: the bound and the gradient terms of Eqs. 13-16, in f64, block by block.
+
+use super::Params;
+use crate::network::Graph;
+
+/// Sums over a batch of D documents, each counted as often as its item says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stats {
+    /// D.
+    pub n_docs: f64,
+    /// Sum of the bound.
+    pub elbo_sum: f64,
+    /// `N_ki` of every edge.
+    pub edge: Vec<f64>,
+    /// `L_i` of every node.
+    pub leak: Vec<f64>,
+    /// `Q_k` of every topic.
+    pub topic_q: Vec<f64>,
+    /// `n_k`: documents that hold the topic in H_d.
+    pub topic_docs: Vec<f64>,
+    /// Documents run, identical ones once.
+    pub n_items: u64,
+    /// Alternations over all items.
+    pub n_alternations: u64,
+    /// Items that reached the maximum of alternations before the tolerance.
+    pub n_unconverged: u64,
+    /// Positive edges of all items.
+    pub n_edges: u64,
+    /// Positive-edge updates: edges times alternations.
+    pub n_edge_updates: u64,
+}
+
+/// Sums over one block of documents: only the nodes that it touched.
+#[derive(Debug, Clone, Default)]
+pub struct BlockSums {
+    /// Scalars of [`Stats`], its vectors empty.
+    pub totals: Stats,
+    /// Touched nodes.
+    pub nodes: Vec<u32>,
+    /// `L_i` of the touched nodes.
+    pub leak: Vec<f64>,
+    /// `(Q_k, n_k)` of the touched nodes; zero for tokens.
+    pub topic: Vec<[f64; 2]>,
+    /// `N_ki` of the edges into the touched nodes, node after node.
+    pub edge: Vec<f64>,
+}
+
+impl Stats {
+    /// Empty sums; without gradients the vectors stay empty.
+    pub fn new(graph: &Graph, gradients: bool) -> Self {
+        let n = |len: usize| vec![0.0; if gradients { len } else { 0 }];
+        Self {
+            edge: n(graph.n_edges()),
+            leak: n(graph.n_nodes()),
+            topic_q: n(graph.n_topics()),
+            topic_docs: n(graph.n_topics()),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a block. Blocks must come in order: the sums then do not depend on who computed them.
+    pub fn add(&mut self, graph: &Graph, block: &BlockSums) {
+        self.add_totals(&block.totals);
+        let mut from = 0;
+        for (at, &node) in block.nodes.iter().enumerate() {
+            let node = node as usize;
+            self.leak[node] += block.leak[at];
+            if graph.is_topic(node) {
+                self.topic_q[node] += block.topic[at][0];
+                self.topic_docs[node] += block.topic[at][1];
+            }
+            let edges = &mut self.edge[graph.edges_into(node)];
+            for (sum, term) in edges.iter_mut().zip(&block.edge[from..]) {
+                *sum += term;
+            }
+            from += edges.len();
+        }
+    }
+
+    /// Adds the scalar sums.
+    pub fn add_totals(&mut self, other: &Self) {
+        self.n_docs += other.n_docs;
+        self.elbo_sum += other.elbo_sum;
+        self.n_items += other.n_items;
+        self.n_alternations += other.n_alternations;
+        self.n_unconverged += other.n_unconverged;
+        self.n_edges += other.n_edges;
+        self.n_edge_updates += other.n_edge_updates;
+    }
+
+    /// Mean bound per document; zero documents have a mean of zero.
+    pub fn elbo_mean(&self) -> f64 {
+        if self.n_docs > 0.0 { self.elbo_sum / self.n_docs } else { 0.0 }
+    }
+
+    /// Adds the free tail's share of the gradients: a topic is outside H_d in `D - n_k` documents, each time
+    /// with probability `q0_k`, switched on by its leak alone: `1 / (1 - exp(-w0)) = 1 + f'(w0)`.
+    pub fn add_tail(&mut self, params: &Params) {
+        for (topic, &q0) in params.tail_q.iter().enumerate() {
+            let outside = (self.n_docs - self.topic_docs[topic]) * q0;
+            self.topic_q[topic] += outside;
+            self.leak[topic] += outside * (1.0 + f64::from(params.slope[topic]));
+        }
+    }
+}

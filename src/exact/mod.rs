@@ -1,0 +1,124 @@
+//! The exact log-likelihood, by enumeration of all topic states. For checking bounds on small networks.
+
+use crate::error::{Error, Result};
+use crate::estep::Monitor;
+use crate::network::{Graph, Weights};
+use crate::numeric::f64::log1mexp;
+use rayon::prelude::*;
+use std::sync::atomic::Ordering;
+
+/// More topics than this are refused: 2^22 states take about a tenth of a second per document and core, and
+/// every further topic doubles that.
+pub const MAX_TOPICS: usize = 22;
+
+/// Documents that share one pass over the states.
+const CHUNK_DOCS: usize = 32;
+
+/// `log p(y)` of every document (lists of token numbers).
+pub fn log_likelihood(
+    graph: &Graph,
+    weights: &Weights,
+    docs: &[Vec<u32>],
+    monitor: &Monitor,
+) -> Result<Vec<f64>> {
+    let n_topics = graph.n_topics();
+    if n_topics > MAX_TOPICS {
+        return Err(Error::Usage(format!(
+            "the exact likelihood sums over 2^{n_topics} states of {n_topics} topics; at most {MAX_TOPICS} topics \
+             are possible: leave out --exact, the bound is then the answer"
+        )));
+    }
+    let mut exact = Vec::with_capacity(docs.len());
+    for chunk in docs.chunks(CHUNK_DOCS) {
+        exact.extend(chunk_likelihood(graph, weights, chunk, monitor)?);
+        monitor.docs_done.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+    }
+    Ok(exact)
+}
+
+/// The states are split by their high bits into parts that are summed on their own, then in order: the result
+/// does not depend on the number of threads.
+fn chunk_likelihood(graph: &Graph, weights: &Weights, docs: &[Vec<u32>], monitor: &Monitor) -> Result<Vec<f64>> {
+    let n_parts = 1usize << graph.n_topics().min(6);
+    let part_states = (1usize << graph.n_topics()) / n_parts;
+    let run_part = |part: usize| {
+        let mut sums = vec![LogSum::default(); docs.len()];
+        let mut terms = StateTerms::default();
+        for state in part * part_states..(part + 1) * part_states {
+            if state % 4096 == 0 && monitor.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            terms.set(graph, weights, state);
+            sums.iter_mut().zip(docs).for_each(|(sum, doc)| sum.add(terms.log_joint(doc)));
+        }
+        Ok(sums)
+    };
+    let parts: Vec<Vec<LogSum>> = (0..n_parts).into_par_iter().map(run_part).collect::<Result<_>>()?;
+    let total = |doc_ix: usize| {
+        let mut total = LogSum::default();
+        parts.iter().for_each(|part| total.add(part[doc_ix].log()));
+        total.log()
+    };
+    Ok((0..docs.len()).map(total).collect())
+}
+
+/// log of a sum of exponentials, term by term.
+#[derive(Debug, Clone, Copy)]
+struct LogSum {
+    largest: f64,
+    /// Sum of exp(term - largest).
+    scaled: f64,
+}
+
+impl Default for LogSum {
+    fn default() -> Self {
+        Self { largest: f64::NEG_INFINITY, scaled: 0.0 }
+    }
+}
+
+impl LogSum {
+    fn add(&mut self, term: f64) {
+        if term > self.largest {
+            self.scaled = self.scaled * (self.largest - term).exp() + 1.0;
+            self.largest = term;
+        } else {
+            self.scaled += (term - self.largest).exp();
+        }
+    }
+
+    fn log(self) -> f64 {
+        self.largest + self.scaled.ln()
+    }
+}
+
+/// Terms of one state of all topics.
+#[derive(Default)]
+struct StateTerms {
+    /// `w0 + sum_k w x` of every node.
+    activation: Vec<f64>,
+    /// log p(topics), plus log p(all tokens off).
+    base: f64,
+    /// log p(on) - log p(off) of every token.
+    log_odds: Vec<f64>,
+}
+
+impl StateTerms {
+    fn set(&mut self, graph: &Graph, weights: &Weights, state: usize) {
+        let is_on = |topic: usize| state >> topic & 1 == 1;
+        self.activation.clone_from(&weights.leak);
+        for topic in (0..graph.n_topics()).filter(|&topic| is_on(topic)) {
+            for (&child, &edge) in graph.children(topic).iter().zip(graph.child_edges(topic)) {
+                self.activation[child as usize] += weights.edge[edge as usize];
+            }
+        }
+        let (topics, tokens) = self.activation.split_at(graph.n_topics());
+        let log_p = |(topic, &a): (usize, &f64)| if is_on(topic) { log1mexp(a) } else { -a };
+        self.base = topics.iter().enumerate().map(log_p).sum::<f64>() - tokens.iter().sum::<f64>();
+        self.log_odds.clear();
+        self.log_odds.extend(tokens.iter().map(|&a| a + log1mexp(a)));
+    }
+
+    fn log_joint(&self, doc: &[u32]) -> f64 {
+        self.base + doc.iter().map(|&token| self.log_odds[token as usize]).sum::<f64>()
+    }
+}

@@ -1,0 +1,126 @@
+//! Topic probabilities as text: JSON lines (one document a line) or TSV (one document and topic a line).
+
+use crate::corpus::Corpus;
+use crate::error::{Error, Result};
+use crate::estep::{DocResults, Params};
+use crate::files::AtomicFile;
+use crate::network::Names;
+use serde_json::{Map, Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Formats of topic probabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// `{"doc": id, "elbo": x, "topics": {name: q, ...}}`.
+    Jsonl,
+    /// `doc`, `topic`, `q`, with a header.
+    Tsv,
+}
+
+impl OutputFormat {
+    /// The format that a file name asks for.
+    pub fn of(path: &Path) -> Result<Self> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("jsonl") => Ok(Self::Jsonl),
+            Some("tsv") => Ok(Self::Tsv),
+            other => Err(Error::Usage(format!(
+                "{}: topic probabilities are written as .jsonl or .tsv; this name ends in '{}'",
+                path.display(),
+                other.unwrap_or("")
+            ))),
+        }
+    }
+}
+
+/// Writes topics with q at or above a threshold, document by document, in order.
+pub struct TopicWriter<'a> {
+    path: PathBuf,
+    file: AtomicFile,
+    format: OutputFormat,
+    names: &'a Names,
+    corpus: &'a Corpus,
+    threshold: f32,
+    /// Topics that reach the threshold even outside a document's local model, with that q.
+    outside: Vec<(u32, f32)>,
+    line: Vec<(u32, f32)>,
+}
+
+impl<'a> TopicWriter<'a> {
+    /// Opens the output aside; [`TopicWriter::commit`] puts it in place.
+    pub fn create(
+        path: &Path,
+        names: &'a Names,
+        corpus: &'a Corpus,
+        threshold: f32,
+        params: &Params,
+    ) -> Result<Self> {
+        let format = OutputFormat::of(path)?;
+        let outside = params.tail_q.iter().enumerate().map(|(topic, &q)| (topic as u32, q as f32));
+        let mut writer = Self {
+            path: path.to_owned(),
+            file: AtomicFile::create(path)?,
+            format,
+            names,
+            corpus,
+            threshold,
+            outside: outside.filter(|&(_, q)| q >= threshold && q > 0.0).collect(),
+            line: Vec::new(),
+        };
+        if format == OutputFormat::Tsv {
+            writer.put("doc\ttopic\tq\n")?;
+        }
+        Ok(writer)
+    }
+
+    /// Writes consecutive documents.
+    pub fn write(&mut self, results: &DocResults<'_>) -> Result<()> {
+        for doc_ix in 0..results.batch.n_docs() {
+            self.line.clear();
+            let topics = results.batch.topics(doc_ix);
+            let nodes = &results.batch.nodes[topics.clone()];
+            self.line.extend(nodes.iter().zip(&results.q[topics]).map(|(node, &q)| (node.id, q)));
+            for at in 0..self.outside.len() {
+                let outside = self.outside[at];
+                if nodes.iter().all(|node| node.id != outside.0) {
+                    self.line.push(outside);
+                }
+            }
+            let threshold = self.threshold;
+            self.line.retain(|&(_, q)| q >= threshold);
+            self.line.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            self.write_line(results.first_item + doc_ix, results.elbo[doc_ix])?;
+        }
+        Ok(())
+    }
+
+    fn write_line(&mut self, doc_ix: usize, elbo: f64) -> Result<()> {
+        let id = self.corpus.id(doc_ix);
+        let text = match self.format {
+            OutputFormat::Jsonl => {
+                let topics: Map<String, Value> =
+                    self.line.iter().map(|&(topic, q)| (self.names.of(topic).to_owned(), json!(q))).collect();
+                json!({"doc": id, "elbo": elbo, "topics": topics}).to_string() + "\n"
+            }
+            OutputFormat::Tsv => {
+                let line = |&(topic, q): &(u32, f32)| format!("{}\t{}\t{q}\n", field(&id), field(self.names.of(topic)));
+                self.line.iter().map(line).collect()
+            }
+        };
+        self.put(&text)
+    }
+
+    fn put(&mut self, text: &str) -> Result<()> {
+        self.file.write_all(text.as_bytes()).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Puts the file in place.
+    pub fn commit(self) -> Result<()> {
+        self.file.commit()
+    }
+}
+
+/// Tabs and line ends would break the table.
+fn field(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains(['\t', '\n', '\r']) { text.replace(['\t', '\n', '\r'], " ").into() } else { text.into() }
+}

@@ -1,0 +1,247 @@
+//! The directed acyclic graph: topics `0..K`, then tokens `K..K+T`, edges in CSR by child and by parent.
+
+use super::colour;
+use std::fmt::Write as _;
+
+/// A validated topic graph. An edge's number is its place in the parent CSR: by child, then by parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graph {
+    n_topics: usize,
+    n_tokens: usize,
+    parent_offsets: Vec<u32>,
+    parents: Vec<u32>,
+    child_offsets: Vec<u32>,
+    children: Vec<u32>,
+    child_edges: Vec<u32>,
+    topic_order: Vec<u32>,
+    colours: Vec<u32>,
+    n_colours: usize,
+}
+
+/// Why a list of edges is not a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GraphFault {
+    /// The edge at fault, as a place in the list, where one is.
+    pub edge: Option<usize>,
+    /// The fault in words, with the remedy.
+    pub message: String,
+}
+
+impl Graph {
+    /// Builds and validates. Returns the graph and, for every edge of the graph, its place in `edges`.
+    ///
+    /// The message of a fault names the nodes by `name`.
+    pub fn build(
+        n_topics: usize,
+        n_tokens: usize,
+        edges: &[(u32, u32)],
+        name: &dyn Fn(u32) -> String,
+    ) -> Result<(Self, Vec<u32>), GraphFault> {
+        let n_nodes = n_topics + n_tokens;
+        if n_nodes >= u32::MAX as usize || edges.len() >= u32::MAX as usize {
+            let message = format!("{n_nodes} nodes and {} edges: fewer than 2^32 of each are possible", edges.len());
+            return Err(GraphFault { edge: None, message });
+        }
+        for (at, &(parent, child)) in edges.iter().enumerate() {
+            let fault = if let Some(node) = [parent, child].into_iter().find(|&node| node as usize >= n_nodes) {
+                format!("there is no node {node}; nodes are 0..{n_nodes}")
+            } else if parent as usize >= n_topics {
+                let name = name(parent);
+                format!("token '{name}' has a child; only topics (nodes 0..{n_topics}) may be parents")
+            } else if parent == child {
+                format!("'{}' is its own parent", name(parent))
+            } else {
+                continue;
+            };
+            return Err(GraphFault { edge: Some(at), message: format!("edge {at} ({parent} -> {child}): {fault}") });
+        }
+        let mut order: Vec<u32> = (0..edges.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| (edges[at as usize].1, edges[at as usize].0, at));
+        if let Some(pair) = order.windows(2).find(|pair| edges[pair[0] as usize] == edges[pair[1] as usize]) {
+            let (parent, child) = edges[pair[0] as usize];
+            let (first, second) = (pair[0], pair[1]);
+            let message =
+                format!("edges {first} and {second} are the same, '{}' -> '{}'; remove one", name(parent), name(child));
+            return Err(GraphFault { edge: Some(second as usize), message });
+        }
+
+        let parents: Vec<u32> = order.iter().map(|&at| edges[at as usize].0).collect();
+        let parent_offsets = offsets(n_nodes, edges.iter().map(|edge| edge.1));
+        let child_offsets = offsets(n_topics, parents.iter().copied());
+        let mut next = child_offsets.clone();
+        let (mut children, mut child_edges) = (vec![0; edges.len()], vec![0; edges.len()]);
+        for child in 0..n_nodes {
+            for edge in parent_offsets[child]..parent_offsets[child + 1] {
+                let slot = &mut next[parents[edge as usize] as usize];
+                children[*slot as usize] = child as u32;
+                child_edges[*slot as usize] = edge;
+                *slot += 1;
+            }
+        }
+        let mut graph = Self {
+            n_topics,
+            n_tokens,
+            parent_offsets,
+            parents,
+            child_offsets,
+            children,
+            child_edges,
+            topic_order: Vec::new(),
+            colours: Vec::new(),
+            n_colours: 0,
+        };
+        graph.topic_order = graph.sort_topics(name).map_err(|message| GraphFault { edge: None, message })?;
+        (graph.colours, graph.n_colours) = colour::colour(&graph);
+        Ok((graph, order))
+    }
+
+    /// Number of topics, K.
+    pub fn n_topics(&self) -> usize {
+        self.n_topics
+    }
+
+    /// Number of tokens, T.
+    pub fn n_tokens(&self) -> usize {
+        self.n_tokens
+    }
+
+    /// Number of nodes, K + T.
+    pub fn n_nodes(&self) -> usize {
+        self.n_topics + self.n_tokens
+    }
+
+    /// Number of edges, leaks not counted.
+    pub fn n_edges(&self) -> usize {
+        self.parents.len()
+    }
+
+    /// The edges into a node, as a range of edge numbers.
+    #[inline]
+    pub fn edges_into(&self, node: usize) -> std::ops::Range<usize> {
+        self.parent_offsets[node] as usize..self.parent_offsets[node + 1] as usize
+    }
+
+    /// The parents of a node, in the order of its edges.
+    #[inline]
+    pub fn parents(&self, node: usize) -> &[u32] {
+        &self.parents[self.edges_into(node)]
+    }
+
+    /// The parent of every edge.
+    pub fn edge_parents(&self) -> &[u32] {
+        &self.parents
+    }
+
+    /// Where each node's edges begin; one more entry than nodes.
+    pub fn edge_offsets(&self) -> &[u32] {
+        &self.parent_offsets
+    }
+
+    /// The children of a topic, ascending.
+    pub fn children(&self, topic: usize) -> &[u32] {
+        &self.children[self.child_offsets[topic] as usize..self.child_offsets[topic + 1] as usize]
+    }
+
+    /// The edge numbers that lead from a topic to its `children`.
+    pub fn child_edges(&self, topic: usize) -> &[u32] {
+        &self.child_edges[self.child_offsets[topic] as usize..self.child_offsets[topic + 1] as usize]
+    }
+
+    /// All topics, every parent before its children.
+    pub fn topic_order(&self) -> &[u32] {
+        &self.topic_order
+    }
+
+    /// The colour of a topic; no topic shares a colour with a parent or child.
+    #[inline]
+    pub fn colour(&self, topic: usize) -> usize {
+        self.colours[topic] as usize
+    }
+
+    /// Number of colours; 2 for a layered graph, at least 1 where there are topics.
+    pub fn n_colours(&self) -> usize {
+        self.n_colours
+    }
+
+    /// Whether the node is a topic.
+    pub fn is_topic(&self, node: usize) -> bool {
+        node < self.n_topics
+    }
+
+    /// Every edge as (parent, child), in edge order.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0..self.n_nodes()).flat_map(|child| self.parents(child).iter().map(move |&p| (p, child as u32)))
+    }
+
+    /// Height of every topic: 1 for topics with only tokens below, otherwise one more than its highest child.
+    pub fn heights(&self) -> Vec<u32> {
+        let mut heights = vec![1; self.n_topics];
+        for &topic in self.topic_order.iter().rev() {
+            for &parent in self.parents(topic as usize) {
+                heights[parent as usize] = heights[parent as usize].max(heights[topic as usize] + 1);
+            }
+        }
+        heights
+    }
+
+    /// Kahn's algorithm over the topics; what cannot be sorted holds a cycle.
+    fn sort_topics(&self, name: &dyn Fn(u32) -> String) -> Result<Vec<u32>, String> {
+        let mut waiting: Vec<usize> = (0..self.n_topics).map(|topic| self.parents(topic).len()).collect();
+        let mut order: Vec<u32> = (0..self.n_topics as u32).filter(|&t| waiting[t as usize] == 0).collect();
+        let mut done = 0;
+        while done < order.len() {
+            let topic = order[done] as usize;
+            done += 1;
+            for &child in self.children(topic) {
+                if self.is_topic(child as usize) {
+                    waiting[child as usize] -= 1;
+                    if waiting[child as usize] == 0 {
+                        order.push(child);
+                    }
+                }
+            }
+        }
+        match waiting.iter().position(|&left| left > 0) {
+            None => Ok(order),
+            Some(start) => Err(self.name_cycle(start, &waiting, name)),
+        }
+    }
+
+    /// Every unsorted topic has an unsorted parent: walking upwards must come round.
+    fn name_cycle(&self, start: usize, waiting: &[usize], name: &dyn Fn(u32) -> String) -> String {
+        const SHOWN: usize = 20;
+        let mut seen_at = vec![usize::MAX; self.n_topics];
+        let mut path = Vec::new();
+        let mut topic = start;
+        while seen_at[topic] == usize::MAX {
+            seen_at[topic] = path.len();
+            path.push(topic as u32);
+            match self.parents(topic).iter().find(|&&parent| waiting[parent as usize] > 0) {
+                Some(&parent) => topic = parent as usize,
+                None => unreachable!("an unsorted topic has an unsorted parent"),
+            }
+        }
+        let mut cycle = path.split_off(seen_at[topic]);
+        cycle.reverse();
+        let mut message = format!("the graph has a cycle of {} edges: '{}'", cycle.len(), name(cycle[cycle.len() - 1]));
+        for &node in cycle.iter().take(SHOWN) {
+            let _ = write!(message, " -> '{}'", name(node));
+        }
+        if cycle.len() > SHOWN {
+            let _ = write!(message, " -> ... ({} more)", cycle.len() - SHOWN);
+        }
+        message + "; remove one of these edges"
+    }
+}
+
+/// CSR offsets of `keys` over `0..n`.
+fn offsets(n: usize, keys: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut offsets = vec![0u32; n + 1];
+    for key in keys {
+        offsets[key as usize + 1] += 1;
+    }
+    for at in 0..n {
+        offsets[at + 1] += offsets[at];
+    }
+    offsets
+}

@@ -1,0 +1,56 @@
+//! The network: graph, weights, names, and the files that hold them.
+
+mod colour;
+mod edge_list;
+mod file;
+mod fingerprint;
+mod graph;
+mod init;
+mod json;
+mod safetensors;
+mod weights;
+
+pub use file::{Loaded, load, load_bytes, load_model, save};
+pub use fingerprint::fingerprint;
+pub use graph::{Graph, GraphFault};
+pub use init::{Init, initial_weights};
+pub use weights::Weights;
+
+use rustc_hash::FxHashMap;
+
+/// Names of the nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names {
+    /// Names of the topics.
+    pub topics: Vec<String>,
+    /// Names of the tokens.
+    pub tokens: Vec<String>,
+}
+
+impl Names {
+    /// The name of a node.
+    pub fn of(&self, node: u32) -> &str {
+        let node = node as usize;
+        self.topics.get(node).or_else(|| self.tokens.get(node - self.topics.len())).map_or("?", String::as_str)
+    }
+
+    /// The first name that stands for two nodes.
+    pub fn repeated(&self) -> Option<&str> {
+        let mut seen = FxHashMap::default();
+        let mut all = self.topics.iter().chain(&self.tokens);
+        all.find(|name| seen.insert(name.as_str(), ()).is_some()).map(String::as_str)
+    }
+}
+
+/// A noisy-OR network with weights: a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// The graph.
+    pub graph: Graph,
+    /// The weights.
+    pub weights: Weights,
+    /// The names.
+    pub names: Names,
+    /// What training wrote about itself (JSON, no times), or empty.
+    pub training: String,
+}

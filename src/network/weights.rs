@@ -1,0 +1,35 @@
+//! The weights of a network: one leak a node, one weight an edge.
+
+use super::Graph;
+
+/// Leak and edge weights, f64 on the host; the fast path derives its f32 parameters from them.
+///
+/// Training rounds every step to f32, so that a model file holds exactly the weights that were trained.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// `w0_i` of every node, topics first.
+    pub leak: Vec<f64>,
+    /// `w_ki` of every edge, in the graph's edge order.
+    pub edge: Vec<f64>,
+}
+
+impl Weights {
+    /// The first weight that is not finite and positive, in words.
+    pub fn fault(&self, graph: &Graph, name: &dyn Fn(u32) -> String) -> Option<String> {
+        let bad = |weight: &f64| !(weight.is_finite() && *weight > 0.0);
+        if let Some(node) = self.leak.iter().position(bad) {
+            return Some(format!("the leak of '{}' is {}", name(node as u32), self.leak[node]));
+        }
+        let edge = self.edge.iter().position(bad)?;
+        let child = graph.edge_offsets().partition_point(|&begin| begin as usize <= edge) - 1;
+        let parent = graph.edge_parents()[edge];
+        Some(format!("the weight of '{}' -> '{}' is {}", name(parent), name(child as u32), self.edge[edge]))
+    }
+
+    /// Rounds every weight to the nearest f32.
+    pub fn round_to_f32(&mut self) {
+        for weight in self.leak.iter_mut().chain(&mut self.edge) {
+            *weight = f64::from(*weight as f32);
+        }
+    }
+}

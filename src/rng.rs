@@ -1,0 +1,33 @@
+//! Random numbers: one seed, one independent stream per purpose, the same on every machine.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// What randomness is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Initial weights.
+    Init,
+    /// Train/validation split.
+    Split,
+    /// The order of documents in an epoch.
+    Shuffle(u64),
+    /// A random network.
+    SynthNetwork,
+    /// One sampled document.
+    SynthDocument(u64),
+}
+
+/// The generator of one stream.
+pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
+    let (purpose, index) = match stream {
+        Stream::Init => (0, 0),
+        Stream::Split => (1, 0),
+        Stream::Shuffle(epoch) => (2, epoch),
+        Stream::SynthNetwork => (3, 0),
+        Stream::SynthDocument(doc) => (4, doc),
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(purpose << 56 | index);
+    rng
+}

@@ -1,0 +1,49 @@
+//! What training tells while it runs.
+
+use serde::{Deserialize, Serialize};
+
+/// One evaluation: a line of `metrics.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Weight steps taken.
+    pub step: u64,
+    /// Passes over the training documents, fractions included.
+    pub epoch: f64,
+    /// Wall time since the start.
+    pub seconds: f64,
+    /// Which bound the figures are.
+    pub bound: crate::estep::Bound,
+    /// Mean bound of the documents trained on since the last evaluation, each at the weights of its step.
+    pub train_elbo: Option<f64>,
+    /// Mean bound of the validation documents at the current weights.
+    pub valid_elbo: Option<f64>,
+    /// Training documents per second since the last evaluation.
+    pub docs_per_s: f64,
+    /// Positive-edge updates per second since the last evaluation.
+    pub edges_per_s: f64,
+}
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event<'a> {
+    /// Training starts: documents to train on, to validate on, distinct ones among the former.
+    Started {
+        /// Training documents.
+        n_train: usize,
+        /// Validation documents.
+        n_valid: usize,
+        /// Distinct training documents; identical ones share an E-step.
+        n_distinct: usize,
+        /// Weight steps at most.
+        n_steps: u64,
+    },
+    /// The bound was evaluated.
+    Evaluated {
+        /// The figures.
+        metrics: &'a Metrics,
+        /// Whether this is the best model so far.
+        best: bool,
+        /// The weights evaluated.
+        weights: &'a crate::network::Weights,
+    },
+}

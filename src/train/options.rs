@@ -1,0 +1,159 @@
+//! Training options: as given, and checked.
+
+use super::RateSchedule;
+use crate::error::{Error, Result};
+use crate::estep::EStepOptions;
+use crate::network::Init;
+use serde::{Deserialize, Serialize};
+
+/// Which preconditioner Eq. 17 has.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "rule")]
+pub enum StepRule {
+    /// The closed-form M-step; stepwise (averaged counts) for mini-batches. No rate.
+    Em {
+        /// Penalty on the sum of the edge weights, in documents.
+        lambda: f64,
+    },
+    /// The paper's: rate for leaks, c times the rate for edges.
+    Paper {
+        /// rho.
+        rate: f64,
+        /// c.
+        c: f64,
+        /// How rho falls.
+        schedule: RateSchedule,
+    },
+    /// Adam.
+    Adam {
+        /// Rate.
+        rate: f64,
+        /// How it falls.
+        schedule: RateSchedule,
+    },
+}
+
+/// Documents per weight step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BatchSize {
+    /// A tenth of the training documents, at most 50,000.
+    Auto,
+    /// That many.
+    Docs(usize),
+    /// All.
+    Full,
+}
+
+impl BatchSize {
+    /// Number of batches of nearly equal size that `n_docs` documents make.
+    pub fn n_batches(self, n_docs: usize) -> usize {
+        let size = match self {
+            Self::Auto => n_docs.div_ceil(10).min(50_000),
+            Self::Docs(size) => size,
+            Self::Full => n_docs,
+        };
+        ((n_docs as f64 / size.max(1) as f64).round() as usize).max(1)
+    }
+}
+
+/// Every option of training.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrainOptions {
+    /// The E-step.
+    pub estep: EStepOptions,
+    /// The weight step.
+    pub step: StepRule,
+    /// Smallest edge weight.
+    pub floor: f64,
+    /// Largest weight.
+    pub cap: f64,
+    /// Smallest leak; by default min(floor, 0.1 / documents).
+    pub leak_floor: Option<f64>,
+    /// Documents per step.
+    pub batch: BatchSize,
+    /// Passes over the training documents at most.
+    pub epochs: u32,
+    /// Weight steps at most.
+    pub max_steps: Option<u64>,
+    /// Share of documents held out for validation.
+    pub valid: f64,
+    /// Epochs between evaluations.
+    pub eval_every: u32,
+    /// Evaluations without improvement before stopping; 0 never stops early.
+    pub patience: u32,
+    /// Initial weights.
+    pub init: Init,
+    /// Whether identical documents share one E-step.
+    pub share_identical: bool,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for TrainOptions {
+    fn default() -> Self {
+        Self {
+            estep: EStepOptions::default(),
+            step: StepRule::Em { lambda: 1.0 },
+            floor: 1e-5,
+            cap: 20.0,
+            leak_floor: None,
+            batch: BatchSize::Auto,
+            epochs: 40,
+            max_steps: None,
+            valid: 0.1,
+            eval_every: 1,
+            patience: 5,
+            init: Init::Data,
+            share_identical: true,
+            seed: 0,
+        }
+    }
+}
+
+/// Options that make sense; only these are trained with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedOptions(TrainOptions);
+
+impl std::ops::Deref for CheckedOptions {
+    type Target = TrainOptions;
+    fn deref(&self) -> &TrainOptions {
+        &self.0
+    }
+}
+
+impl TrainOptions {
+    /// Checks the options, alone and together.
+    pub fn check(self) -> Result<CheckedOptions> {
+        let refuse = |message: String| Err(Error::Usage(message));
+        self.estep.check()?;
+        if !(self.floor > 0.0 && self.floor < self.cap && self.cap.is_finite()) {
+            return refuse(format!("weights must lie in 0 < floor < cap; floor is {}, cap {}", self.floor, self.cap));
+        }
+        if self.leak_floor.is_some_and(|floor| !(floor > 0.0 && floor < self.cap)) {
+            return refuse(format!("the leak floor must lie between 0 and the cap, {}", self.cap));
+        }
+        if !(0.0..1.0).contains(&self.valid) {
+            return refuse(format!("the validation share must be in [0, 1); it is {}", self.valid));
+        }
+        if self.batch == BatchSize::Docs(0) {
+            return refuse("a batch needs at least one document".into());
+        }
+        if self.epochs == 0 || self.eval_every == 0 || self.max_steps == Some(0) {
+            return refuse("epochs, steps and epochs between evaluations must be at least 1".into());
+        }
+        let above_zero = |value: f64| value > 0.0 && value.is_finite();
+        match self.step {
+            StepRule::Em { lambda } if !(lambda >= 0.0 && lambda.is_finite()) => {
+                refuse(format!("lambda must be at least 0; it is {lambda}"))
+            }
+            StepRule::Paper { rate, c, .. } if !(above_zero(rate) && above_zero(c)) => {
+                refuse(format!("rate and c must be above 0; they are {rate} and {c}"))
+            }
+            StepRule::Adam { rate, .. } if !above_zero(rate) => {
+                refuse(format!("the rate must be above 0; it is {rate}"))
+            }
+            _ => Ok(CheckedOptions(self)),
+        }
+    }
+}

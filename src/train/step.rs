@@ -1,0 +1,158 @@
+//! The weight step, Eq. 17: projected and preconditioned. The only writer of weights.
+
+use super::{RateSchedule, StepRule};
+use crate::error::{Error, Result};
+use crate::estep::Stats;
+use crate::network::{Graph, Weights};
+
+/// Exponent of the stepwise average: batch t has weight (t + 2)^-0.55.
+const STEPWISE_POWER: f64 = -0.55;
+const ADAM_BETA1: f64 = 0.9;
+const ADAM_BETA2: f64 = 0.999;
+const ADAM_EPSILON: f64 = 1e-8;
+
+/// Where weights may lie.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    floor: f64,
+    leak_floor: f64,
+    cap: f64,
+}
+
+/// The step's state from batch to batch.
+#[derive(Debug, Clone)]
+pub struct Stepper {
+    rule: StepRule,
+    range: Range,
+    /// Training documents in the corpus.
+    n_docs: f64,
+    /// Batches per epoch, and in all.
+    n_steps: (u64, u64),
+    step: u64,
+    state: State,
+}
+
+/// What a rule remembers.
+#[derive(Debug, Clone)]
+enum State {
+    Nothing,
+    /// Averages per document of `w N`, `w0 L` and Q.
+    Counts { edge: Vec<f64>, leak: Vec<f64>, topic_q: Vec<f64> },
+    /// First and second moments, edges then leaks.
+    Moments(Vec<[f64; 2]>),
+}
+
+impl Stepper {
+    /// For a corpus of `n_docs` training documents; weights stay in `[floor, cap]`, leaks in
+    /// `[leak_floor, cap]`; `n_steps` is (per epoch, in all).
+    pub fn new(
+        rule: StepRule,
+        (floor, leak_floor, cap): (f64, f64, f64),
+        n_docs: usize,
+        n_steps: (u64, u64),
+    ) -> Self {
+        let range = Range { floor, leak_floor, cap };
+        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, step: 0, state: State::Nothing }
+    }
+
+    /// The step from a batch's sums (tail included). Rounds to f32; fails, naming it, on a weight that is
+    /// no longer a number.
+    pub fn step(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats) -> Result<()> {
+        if stats.n_docs == 0.0 {
+            return Ok(());
+        }
+        match self.rule {
+            StepRule::Em { lambda } => self.em(graph, weights, stats, lambda),
+            StepRule::Paper { rate, c, schedule } => {
+                let rate = rate * self.factor(schedule);
+                each_gradient(graph, weights, stats, |_, weight, gradient, is_edge| {
+                    *weight += rate * if is_edge { c } else { 1.0 } * gradient;
+                });
+            }
+            StepRule::Adam { rate, schedule } => self.adam(graph, weights, stats, rate * self.factor(schedule)),
+        }
+        self.step += 1;
+        if let Some(fault) = non_finite(weights) {
+            return Err(Error::Numeric(format!(
+                "{fault} after weight step {}: lower --rate, or use --step em, which has none",
+                self.step
+            )));
+        }
+        let Range { floor, leak_floor, cap } = self.range;
+        weights.edge.iter_mut().for_each(|w| *w = w.clamp(floor, cap));
+        weights.leak.iter_mut().for_each(|w| *w = w.clamp(leak_floor, cap));
+        weights.round_to_f32();
+        Ok(())
+    }
+
+    fn factor(&self, schedule: RateSchedule) -> f64 {
+        schedule.factor(self.step, self.n_steps.0, self.n_steps.1)
+    }
+
+    /// `w = n / (Q + lambda / D)`, `w0 = n_0`, with counts per document: this batch's where it is the whole
+    /// corpus, else running averages. A topic with Q = 0 keeps its weights.
+    fn em(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, lambda: f64) {
+        let per_doc = 1.0 / stats.n_docs;
+        let counts = |w: &[f64], sums: &[f64]| -> Vec<f64> {
+            w.iter().zip(sums).map(|(w, sum)| w * sum * per_doc).collect()
+        };
+        let mut edge = counts(&weights.edge, &stats.edge);
+        let mut leak = counts(&weights.leak, &stats.leak);
+        let mut topic_q: Vec<f64> = stats.topic_q.iter().map(|q| q * per_doc).collect();
+        if self.n_steps.0 > 1 {
+            if let State::Counts { edge: old_edge, leak: old_leak, topic_q: old_q } = &self.state {
+                let new = (self.step as f64 + 2.0).powf(STEPWISE_POWER);
+                for (now, old) in [(&mut edge, old_edge), (&mut leak, old_leak), (&mut topic_q, old_q)] {
+                    now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
+                }
+            }
+        }
+        let penalty = lambda / self.n_docs;
+        for ((w, n), &parent) in weights.edge.iter_mut().zip(&edge).zip(graph.edge_parents()) {
+            let q = topic_q[parent as usize];
+            if q > 0.0 {
+                *w = n / (q + penalty);
+            }
+        }
+        weights.leak.copy_from_slice(&leak);
+        self.state = State::Counts { edge, leak, topic_q };
+    }
+
+    fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, rate: f64) {
+        if !matches!(self.state, State::Moments(_)) {
+            self.state = State::Moments(vec![[0.0; 2]; graph.n_edges() + graph.n_nodes()]);
+        }
+        let State::Moments(moments) = &mut self.state else { return };
+        let time = self.step as f64 + 1.0;
+        let (unbias1, unbias2) = (1.0 / (1.0 - ADAM_BETA1.powf(time)), 1.0 / (1.0 - ADAM_BETA2.powf(time)));
+        each_gradient(graph, weights, stats, |at, weight, gradient, _| {
+            let [first, second] = &mut moments[at];
+            *first = ADAM_BETA1 * *first + (1.0 - ADAM_BETA1) * gradient;
+            *second = ADAM_BETA2 * *second + (1.0 - ADAM_BETA2) * gradient * gradient;
+            *weight += rate * (*first * unbias1) / ((*second * unbias2).sqrt() + ADAM_EPSILON);
+        });
+    }
+}
+
+/// Calls `f(place, weight, gradient / D, is_edge)` for all edges, then all leaks (Eqs. 13-16: G = N - Q, L - D).
+fn each_gradient(
+    graph: &Graph,
+    weights: &mut Weights,
+    stats: &Stats,
+    mut f: impl FnMut(usize, &mut f64, f64, bool),
+) {
+    for (at, (weight, &parent)) in weights.edge.iter_mut().zip(graph.edge_parents()).enumerate() {
+        f(at, weight, (stats.edge[at] - stats.topic_q[parent as usize]) / stats.n_docs, true);
+    }
+    for (node, weight) in weights.leak.iter_mut().enumerate() {
+        f(stats.edge.len() + node, weight, (stats.leak[node] - stats.n_docs) / stats.n_docs, false);
+    }
+}
+
+fn non_finite(weights: &Weights) -> Option<String> {
+    let find = |list: &[f64], what: &str| {
+        let at = list.iter().position(|w| !w.is_finite())?;
+        Some(format!("{what} {at} is {}", list[at]))
+    };
+    find(&weights.leak, "the leak of node").or_else(|| find(&weights.edge, "the weight of edge"))
+}
