@@ -9,6 +9,7 @@ pub mod infer;
 pub mod local;
 pub mod network;
 pub mod numeric;
+pub mod report;
 pub mod rng;
 pub mod synth;
 pub mod train;

@@ -4,8 +4,9 @@
 //! `f(u) - f(w0) = log1p(t)`, `f'(u) = f'(w0) exp(-x) / (1 + t)` and
 //! `1 / (1 - exp(-u)) = (1 + f'(w0)) / (1 + t)`, with no cancellation anywhere.
 //!
-//! The f32 functions have no branches, no fused multiply-add and no call into libm: loops over them
-//! are vectorised by the compiler, and every machine and vector width gives the same bits.
+//! The f32 functions have no branches and no call into libm: loops over them are vectorised by the compiler,
+//! and since a fused multiply-add is exactly defined, every machine and vector width gives the same bits.
+//! (x86 processors from before 2013 have none and emulate it, slowly.)
 
 /// Beyond this `exp(-x)` no longer matters in f32.
 pub const X_CAP: f32 = 80.0;
@@ -24,19 +25,19 @@ const ROUND: f32 = 12_582_912.0;
 /// `(exp(-x), 1 - exp(-x))` for `x` in `[0, X_CAP]`, each to a few ulp.
 #[inline(always)]
 pub fn exp_neg(x: f32) -> (f32, f32) {
-    let rounded = -x * LOG2_E + ROUND;
+    let rounded = x.mul_add(-LOG2_E, ROUND);
     let n = rounded - ROUND;
-    let z = (-x - n * LN2_HI) - n * LN2_LO;
-    // exp(z) - 1 on |z| <= ln 2 / 2, by its series.
-    let p = 1.0 / 720.0 + z * (1.0 / 5040.0);
-    let p = 1.0 / 120.0 + z * p;
-    let p = 1.0 / 24.0 + z * p;
-    let p = 1.0 / 6.0 + z * p;
-    let p = 0.5 + z * p;
-    let p = z + z * z * p;
+    let z = n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, -x));
+    // exp(z) - 1 on |z| <= ln 2 / 2, by its series; in pairs, which shortens the chain of dependent steps.
+    let z2 = z * z;
+    let p01 = z.mul_add(1.0 / 6.0, 0.5);
+    let p23 = z.mul_add(1.0 / 120.0, 1.0 / 24.0);
+    let p45 = z.mul_add(1.0 / 5040.0, 1.0 / 720.0);
+    let p = z2.mul_add(z2.mul_add(p45, p23), p01);
+    let p = z2.mul_add(p, z);
     // The low bits of `rounded` are n; shifted into the exponent they give 2^n.
     let scale = f32::from_bits(rounded.to_bits().wrapping_add(127) << 23);
-    (scale + scale * p, (1.0 - scale) - scale * p)
+    (scale.mul_add(p, scale), (-scale).mul_add(p, 1.0 - scale))
 }
 
 /// `log(1 + t)` for `t >= 0`, finite.
@@ -45,16 +46,16 @@ pub fn log1p_pos(t: f32) -> f32 {
     // 1 + t = 2^k (1 + z) with 1 + z in [sqrt(1/2), sqrt(2)); z is formed from t, not from the rounded 1 + t.
     let k = ((1.0 + t).to_bits().wrapping_sub(0x3f35_04f3) as i32) >> 23;
     let scale = f32::from_bits(((127 - k) as u32) << 23);
-    let z = t * scale + (scale - 1.0);
+    let z = t.mul_add(scale, scale - 1.0);
     // log(1 + z) = 2 atanh(z / (2 + z))
     let s = z / (2.0 + z);
     let s2 = s * s;
-    let p = 1.0 / 7.0 + s2 * (1.0 / 9.0);
-    let p = 0.2 + s2 * p;
-    let p = 1.0 / 3.0 + s2 * p;
-    let log = 2.0 * s + 2.0 * s * s2 * p;
+    let p = s2.mul_add(2.0 / 9.0, 2.0 / 7.0);
+    let p = s2.mul_add(p, 2.0 / 5.0);
+    let p = s2.mul_add(p, 2.0 / 3.0);
+    let log = (s * s2).mul_add(p, 2.0 * s);
     let k = k as f32;
-    k * LN2_HI + (k * LN2_LO + log)
+    k.mul_add(LN2_HI, k.mul_add(LN2_LO, log))
 }
 
 /// `1 / (1 + exp(-g))`.

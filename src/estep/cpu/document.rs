@@ -23,6 +23,7 @@ pub(super) struct DocState {
     logit: Vec<f32>,
     bias: Vec<f32>,
     slot_m: Vec<f32>,
+    next_q: Vec<f32>,
     terms: EdgeTerms,
 }
 
@@ -114,16 +115,18 @@ impl DocState {
                 for &colour_end in colour_ends {
                     let range = (begin, colour_end as usize);
                     begin = colour_end as usize;
-                    let Self { q, logit, bias, slot_m, terms, .. } = self;
-                    let step = sweep_colour(batch, doc_ix, range, bias, &terms.m, slot_m, 1.0 / temperature, logit, q);
-                    moved = moved.max(step);
+                    let Self { q, logit, bias, slot_m, next_q, terms, .. } = self;
+                    let moved_now = sweep_colour(
+                        batch, doc_ix, range, bias, &terms.m, slot_m, 1.0 / temperature, logit, next_q, q,
+                    );
+                    moved = if moved_now > moved || moved_now.is_nan() { moved_now } else { moved };
                 }
             }
             for _ in 0..options.r_iterations {
                 update_r(nodes, edges, first, &self.q, &mut self.terms);
                 self.terms.update(n_edges);
             }
-            if temperature == 1.0 && moved <= options.tolerance {
+            if temperature == 1.0 && options.tolerance > 0.0 && moved <= options.tolerance {
                 return alternation + 1;
             }
         }

@@ -3,6 +3,9 @@
 use crate::batch::{Batch, EdgeRecord};
 use crate::numeric::sigmoid;
 
+/// Length of the sigmoid loop's groups.
+const GROUP: usize = 8;
+
 /// m in the order of the slots, so that a topic reads its children's terms as one stream.
 #[inline(always)]
 pub(super) fn spread_m(edges: &[EdgeRecord], first: usize, m: &[f32], slot_m: &mut [f32]) {
@@ -25,6 +28,7 @@ pub(super) fn sweep_colour(
     slot_m: &[f32],
     inverse_temperature: f32,
     logit: &mut [f32],
+    next_q: &mut Vec<f32>,
     q: &mut [f32],
 ) -> f32 {
     let doc = batch.docs[doc_ix];
@@ -42,11 +46,20 @@ pub(super) fn sweep_colour(
         }
         logit[pair] = g * inverse_temperature;
     }
-    let mut moved = 0.0f32;
-    for (q, &logit) in q[begin..end].iter_mut().zip(&logit[begin..end]) {
-        let next = sigmoid(logit);
-        moved = moved.max((next - *q).abs());
+    // In whole groups: the vectorised loop then has no scalar remainder.
+    let n = end - begin;
+    let padded = n.div_ceil(GROUP) * GROUP;
+    if next_q.len() < padded {
+        next_q.resize(padded, 0.0);
+    }
+    let next_q = &mut next_q[..padded];
+    next_q[..n].copy_from_slice(&logit[begin..end]);
+    next_q.iter_mut().for_each(|q| *q = sigmoid(*q));
+    // Bits of non-negative numbers are ordered as the numbers, and NaN above all.
+    let mut moved = 0;
+    for (q, &next) in q[begin..end].iter_mut().zip(&*next_q) {
+        moved = moved.max((next - *q).abs().to_bits());
         *q = next;
     }
-    moved
+    f32::from_bits(moved)
 }

@@ -1,0 +1,114 @@
+//! `noisyor eval`: the mean bound of a corpus under a model.
+
+use super::common::{BackendArgs, interruptible, print};
+use super::inputs::{EStepArgs, FormatArgs, align_with};
+use super::{Common, progress::Progress};
+use anyhow::Result;
+use noisyor::corpus::Docs;
+use noisyor::estep::DocResults;
+use noisyor::files::AtomicFile;
+use noisyor::network::load_model;
+use noisyor::{Error, exact, infer};
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Mean bound per document of a corpus under a model
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  noisyor eval run/model.safetensors documents.jsonl --bound full --per-doc bounds.tsv")]
+pub(crate) struct Args {
+    /// Model: .safetensors, .json or .tsv
+    model: PathBuf,
+    /// Corpus
+    corpus: PathBuf,
+    /// Also the exact log-likelihood, by enumeration: for networks of up to 22 topics
+    #[arg(long)]
+    exact: bool,
+    /// Write each document's figures to a table: doc, elbo, and exact if asked for
+    #[arg(long, value_name = "FILE.tsv")]
+    per_doc: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
+    #[command(flatten)]
+    estep: EStepArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    let options = args.estep.options()?;
+    let mut estep = args.backend.open()?;
+    let network = load_model(&args.model)?;
+    let corpus = args.format.read(&args.corpus)?;
+    let alignment = align_with(&corpus, &network.names.tokens, common);
+    let docs = alignment.docs(&corpus);
+    let monitor = interruptible()?;
+
+    let progress = Progress::start(common, &monitor, "evaluating", docs.n_docs() as u64);
+    let mut elbo = Vec::new();
+    let mut collect = |results: &DocResults<'_>| {
+        elbo.extend_from_slice(results.elbo);
+        Ok(())
+    };
+    let sink = args.per_doc.is_some().then_some(&mut collect as _);
+    let (stats, _) = infer::run(&network, docs, &options, estep.as_mut(), &monitor, sink)?;
+    drop(progress);
+    if common.verbose {
+        common.say(format_args!(
+            "{:.2} alternations and {:.1} positive edges a document; {} of {} reached --estep-max",
+            stats.n_alternations as f64 / stats.n_items.max(1) as f64,
+            stats.n_edges as f64 / stats.n_items.max(1) as f64,
+            stats.n_unconverged,
+            stats.n_items
+        ));
+    }
+    let exact = if args.exact {
+        let progress = Progress::start(common, &monitor, "enumerating", docs.n_docs() as u64);
+        let tokens: Vec<Vec<u32>> = (0..docs.n_docs()).map(|doc_ix| docs.tokens(doc_ix).collect()).collect();
+        let exact = exact::log_likelihood(&network.graph, &network.weights, &tokens, &monitor)?;
+        drop(progress);
+        Some(exact)
+    } else {
+        None
+    };
+    if let Some(path) = &args.per_doc {
+        write_per_doc(path, &docs, &elbo, exact.as_deref())?;
+    }
+
+    let n_docs = docs.n_docs();
+    let mean = |sum: f64| (n_docs > 0).then(|| sum / n_docs as f64);
+    let elbo_mean = mean(stats.elbo_sum);
+    let exact_mean = exact.as_ref().and_then(|exact| mean(exact.iter().sum()));
+    if common.json {
+        let result = json!({
+            "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
+            "exact_mean": exact_mean, "backend": estep.name(),
+        });
+        return print(format_args!("{result}\n"));
+    }
+    let Some(elbo_mean) = elbo_mean else { return print("no documents\n") };
+    let bound = options.bound;
+    let mut text = format!("{n_docs} documents, mean bound ({bound}) {elbo_mean:.6} nats a document\n");
+    if let Some(exact_mean) = exact_mean {
+        text += &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);
+    }
+    print(text)
+}
+
+fn write_per_doc(path: &Path, docs: &Docs<'_>, elbo: &[f64], exact: Option<&[f64]>) -> Result<(), Error> {
+    let mut file = AtomicFile::create(path)?;
+    let mut write = || {
+        writeln!(file, "doc\telbo{}", if exact.is_some() { "\texact" } else { "" })?;
+        for (doc_ix, elbo) in elbo.iter().enumerate() {
+            write!(file, "{}\t{elbo}", docs.corpus().id(doc_ix).replace(['\t', '\n', '\r'], " "))?;
+            match exact {
+                Some(exact) => writeln!(file, "\t{}", exact[doc_ix])?,
+                None => writeln!(file)?,
+            }
+        }
+        Ok(())
+    };
+    write().map_err(|e| Error::io(path, e))?;
+    file.commit()
+}

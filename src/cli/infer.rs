@@ -1,0 +1,72 @@
+//! `noisyor infer`: topic probabilities of every document.
+
+use super::common::{BackendArgs, interruptible, print};
+use super::inputs::{EStepArgs, FormatArgs, align_with};
+use super::{Common, progress::Progress};
+use anyhow::Result;
+use noisyor::estep::{DocResults, Params};
+use noisyor::infer::{self, OutputFormat, TopicWriter};
+use noisyor::network::load_model;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Topic probabilities of every document
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  noisyor infer run/model.safetensors documents.jsonl -o topics.tsv --threshold 0.1")]
+pub(crate) struct Args {
+    /// Model: .safetensors, .json or .tsv
+    model: PathBuf,
+    /// Corpus
+    corpus: PathBuf,
+    /// Output: .jsonl (one document a line) or .tsv (doc, topic, q)
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Leave out topics with a probability below this
+    #[arg(long, value_name = "Q", default_value_t = 0.01)]
+    threshold: f32,
+    #[command(flatten)]
+    format: FormatArgs,
+    #[command(flatten)]
+    estep: EStepArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    let options = args.estep.options()?;
+    OutputFormat::of(&args.output)?;
+    if !(0.0..=1.0).contains(&args.threshold) {
+        return Err(noisyor::Error::Usage(format!("--threshold {} is not in [0, 1]", args.threshold)).into());
+    }
+    let mut estep = args.backend.open()?;
+    let network = load_model(&args.model)?;
+    let corpus = args.format.read(&args.corpus)?;
+    let alignment = align_with(&corpus, &network.names.tokens, common);
+    let docs = alignment.docs(&corpus);
+    let monitor = interruptible()?;
+    let params = Params::derive(&network.graph, &network.weights, options.bound)?;
+    let mut writer = TopicWriter::create(&args.output, &network.names, &corpus, args.threshold, &params)?;
+
+    let start = Instant::now();
+    let progress = Progress::start(common, &monitor, "inferring", docs.n_docs() as u64);
+    let mut write = |results: &DocResults<'_>| writer.write(results);
+    let (stats, _) = infer::run(&network, docs, &options, estep.as_mut(), &monitor, Some(&mut write))?;
+    drop(progress);
+    writer.commit()?;
+
+    let docs_per_s = stats.n_docs / start.elapsed().as_secs_f64().max(1e-9);
+    common.say(format_args!("{} documents at {docs_per_s:.0}/s -> {}", docs.n_docs(), args.output.display()));
+    if common.json {
+        let elbo_mean = (stats.n_docs > 0.0).then(|| stats.elbo_mean());
+        print(format_args!(
+            "{}\n",
+            json!({
+                "docs": docs.n_docs(), "bound": options.bound, "elbo_mean": elbo_mean, "docs_per_s": docs_per_s,
+                "output": args.output, "backend": estep.name(),
+            })
+        ))?;
+    }
+    Ok(())
+}

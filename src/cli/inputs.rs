@@ -1,0 +1,106 @@
+//! Arguments that several commands share: corpora and E-step options.
+
+use super::Common;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use noisyor::corpus::{Alignment, Corpus, Format, align, read};
+use noisyor::estep::{Bound, EStepOptions, Temper};
+use std::path::Path;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    Svmlight,
+    Jsonl,
+}
+
+#[derive(Args)]
+pub(crate) struct FormatArgs {
+    /// Format of the corpus [default: by its name: .svm .svmlight .libsvm .jsonl .ndjson, and .gz]
+    #[arg(long, value_enum)]
+    format: Option<FormatArg>,
+}
+
+impl FormatArgs {
+    pub(crate) fn read(&self, path: &Path) -> Result<Corpus> {
+        let format = self.format.map(|format| match format {
+            FormatArg::Svmlight => Format::Svmlight,
+            FormatArg::Jsonl => Format::Jsonl,
+        });
+        Ok(read(path, format)?)
+    }
+}
+
+/// Aligns a corpus with a model and warns of tokens that the model does not know.
+pub(crate) fn align_with(corpus: &Corpus, tokens: &[String], common: &Common) -> Alignment {
+    let alignment = align(corpus, tokens);
+    if let Some(example) = &alignment.unknown_example {
+        common.warn(format_args!(
+            "the model does not know {} of {} token occurrences (for example {example}); they are left out",
+            alignment.n_unknown,
+            corpus.n_occurrences()
+        ));
+    }
+    alignment
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BoundArg {
+    Tail,
+    Local,
+    Full,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "E-step")]
+pub(crate) struct EStepArgs {
+    /// Which bound: local model with the free tail, the paper's local model, or all topics in every document
+    #[arg(long, value_enum, default_value_t = BoundArg::Tail)]
+    bound: BoundArg,
+    /// A document stops when no q moved more than this in one alternation
+    #[arg(long, value_name = "TOL", default_value_t = EStepOptions::default().tolerance)]
+    estep_tol: f32,
+    /// Alternations of q and r at most
+    #[arg(long, value_name = "N", default_value_t = EStepOptions::default().max_alternations)]
+    estep_max: u32,
+    /// The paper's schedule instead: N_E times (N_Q q sweeps, N_R r iterations), no early stop
+    #[arg(long, value_name = "N_E,N_Q,N_R", num_args = 0..=1, default_missing_value = "10,10,10", require_equals = true)]
+    #[arg(value_delimiter = ',', conflicts_with_all = ["estep_tol", "estep_max"])]
+    paper_estep: Option<Vec<u32>>,
+    /// Tempered start: q = sigmoid(g / T) with T falling to 1 over N alternations
+    #[arg(long, value_name = "T,N", num_args = 0..=1, default_missing_value = "4,12", require_equals = true)]
+    #[arg(value_delimiter = ',')]
+    temper: Option<Vec<f32>>,
+}
+
+impl EStepArgs {
+    pub(crate) fn options(&self) -> noisyor::Result<EStepOptions> {
+        let usage = |message: &str| Err(noisyor::Error::Usage(message.into()));
+        let bound = match self.bound {
+            BoundArg::Tail => Bound::Tail,
+            BoundArg::Local => Bound::Local,
+            BoundArg::Full => Bound::Full,
+        };
+        let mut options = EStepOptions {
+            bound,
+            max_alternations: self.estep_max,
+            tolerance: self.estep_tol,
+            ..EStepOptions::default()
+        };
+        match self.paper_estep.as_deref() {
+            None => {}
+            Some(&[max_alternations, q_sweeps, r_iterations]) => {
+                options = EStepOptions { max_alternations, q_sweeps, r_iterations, ..EStepOptions::paper(bound) };
+            }
+            Some(_) => return usage("--paper-estep takes three numbers, as in --paper-estep=10,10,10"),
+        }
+        options.temper = match self.temper.as_deref() {
+            None => None,
+            Some(&[from, alternations]) if alternations >= 0.0 && alternations.fract() == 0.0 => {
+                Some(Temper { from, alternations: alternations as u32 })
+            }
+            Some(_) => return usage("--temper takes a temperature and a number of alternations, as in --temper=4,12"),
+        };
+        options.check()?;
+        Ok(options)
+    }
+}

@@ -1,0 +1,55 @@
+//! The command line: arguments as typed, one file per command. Calls the library and prints what it tells.
+
+mod common;
+mod eval;
+mod infer;
+mod inputs;
+mod model;
+mod progress;
+mod synth;
+mod topics;
+mod train;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+pub(crate) use common::Common;
+
+/// Trains noisy-OR Bayesian networks: hierarchical topic models of binary data.
+///
+/// Results go to standard output, everything else to standard error. Exit status: 0 done, 2 bad input or usage,
+/// 3 input/output, 4 device, 5 numerical, 130 interrupted (what was done is saved).
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+#[command(after_help = "Example: train on the bundled sample, then look at the topics:
+  noisyor train -o run
+  noisyor topics run/model.safetensors")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Train(train::Args),
+    Infer(infer::Args),
+    Eval(eval::Args),
+    Topics(topics::Args),
+    Synth(synth::Args),
+    Model(model::Args),
+}
+
+/// Parses the command line and runs the command.
+pub(crate) fn run() -> Result<()> {
+    let Cli { command, common } = Cli::parse();
+    common.start_threads()?;
+    match command {
+        Command::Train(args) => train::run(args, &common),
+        Command::Infer(args) => infer::run(args, &common),
+        Command::Eval(args) => eval::run(args, &common),
+        Command::Topics(args) => topics::run(args, &common),
+        Command::Synth(args) => synth::run(args, &common),
+        Command::Model(args) => model::run(args, &common),
+    }
+}
