@@ -48,7 +48,12 @@ impl Packer {
             n_packed += 1;
         }
         let (node_end, edge_end) = (batch.nodes.len() as u32, batch.edges.len() as u32);
-        batch.docs.push(DocRecord { node_begin: node_end, token_begin: node_end, edge_begin: edge_end, count: 0 });
+        batch.docs.push(DocRecord {
+            node_begin: node_end,
+            token_begin: node_end,
+            edge_begin: edge_end,
+            count: 0,
+        });
         let doc_ix = n_packed as u32;
         batch.nodes.push(NodeRecord { id: u32::MAX, edge_begin: edge_end, slot_begin: edge_end, doc_ix });
         n_packed

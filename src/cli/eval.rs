@@ -91,7 +91,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let bound = options.bound;
     let mut text = format!("{n_docs} documents, mean bound ({bound}) {elbo_mean:.6} nats a document\n");
     if let Some(exact_mean) = exact_mean {
-        text += &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);
+        text +=
+            &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);
     }
     print(text)
 }

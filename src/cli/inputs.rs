@@ -89,7 +89,8 @@ impl EStepArgs {
         match self.paper_estep.as_deref() {
             None => {}
             Some(&[max_alternations, q_sweeps, r_iterations]) => {
-                options = EStepOptions { max_alternations, q_sweeps, r_iterations, ..EStepOptions::paper(bound) };
+                options =
+                    EStepOptions { max_alternations, q_sweeps, r_iterations, ..EStepOptions::paper(bound) };
             }
             Some(_) => return usage("--paper-estep takes three numbers, as in --paper-estep=10,10,10"),
         }
@@ -98,7 +99,11 @@ impl EStepArgs {
             Some(&[from, alternations]) if alternations >= 0.0 && alternations.fract() == 0.0 => {
                 Some(Temper { from, alternations: alternations as u32 })
             }
-            Some(_) => return usage("--temper takes a temperature and a number of alternations, as in --temper=4,12"),
+            Some(_) => {
+                return usage(
+                    "--temper takes a temperature and a number of alternations, as in --temper=4,12",
+                );
+            }
         };
         options.check()?;
         Ok(options)

@@ -28,7 +28,9 @@ impl Progress {
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(n_docs), target).with_message(what);
         let template = "{msg} {wide_bar} {human_pos}/{human_len} documents, {per_sec}, {eta} left";
-        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
         let done = Arc::new(AtomicBool::new(false));
         let plain = !common.quiet && !on_terminal;
         let follower = std::thread::spawn({

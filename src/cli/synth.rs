@@ -55,7 +55,8 @@ const CHUNK_DOCS: u64 = 16_384;
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let (network, default_docs) = match (&args.preset, &args.model) {
         (Some(name), _) => {
-            let preset = Preset::of(name).ok_or_else(|| Error::Usage(format!("there is no preset '{name}'")))?;
+            let preset =
+                Preset::of(name).ok_or_else(|| Error::Usage(format!("there is no preset '{name}'")))?;
             common.say(format_args!("making a random network with {} edges", preset.n_edges));
             (random_network(&preset, args.seed)?, preset.n_docs as u64)
         }
@@ -131,7 +132,8 @@ fn document_line(sampled: &Sampled, network: &Network, format: CorpusFormat) -> 
         CorpusFormat::Svmlight => svmlight_line(&sampled.tokens),
         CorpusFormat::Jsonl => {
             let names = &network.names.tokens;
-            let tokens: Vec<&str> = sampled.tokens.iter().map(|&token| names[token as usize].as_str()).collect();
+            let tokens: Vec<&str> =
+                sampled.tokens.iter().map(|&token| names[token as usize].as_str()).collect();
             json!({ "tokens": tokens }).to_string() + "\n"
         }
     }

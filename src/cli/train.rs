@@ -10,7 +10,8 @@ use noisyor::estep::{EStep, Monitor, Params, Work};
 use noisyor::network::{Init, Loaded, Network, Weights, load};
 use noisyor::report::{TopicTree, topic_tree};
 use noisyor::train::{
-    BatchSize, CheckedOptions, Ended, Event, Metrics, Outcome, RateSchedule, RunFolder, StepRule, TrainOptions, train,
+    BatchSize, CheckedOptions, Ended, Event, Metrics, Outcome, RateSchedule, RunFolder, StepRule,
+    TrainOptions, train,
 };
 use noisyor::{Error, Result as LibResult};
 use serde_json::json;
@@ -136,7 +137,9 @@ impl Args {
         };
         let step = match args.step {
             StepArg::Em if args.rate.is_some() || args.rate_schedule.is_some() => {
-                return Err(Error::Usage("--step em has no rate; use --step paper or adam with --rate".into()));
+                return Err(Error::Usage(
+                    "--step em has no rate; use --step paper or adam with --rate".into(),
+                ));
             }
             StepArg::Em => StepRule::Em { lambda: args.lambda },
             StepArg::Paper => StepRule::Paper {
@@ -203,7 +206,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let monitor = interruptible()?;
     let Loaded { graph, names, weights: reference, .. } = loaded;
     let mut folder = RunFolder::create(args.output.as_deref())?;
-    let path_or_sample = |path: &Option<PathBuf>| path.as_ref().map_or("sample".into(), |p| p.display().to_string());
+    let path_or_sample =
+        |path: &Option<PathBuf>| path.as_ref().map_or("sample".into(), |p| p.display().to_string());
     folder.write_config(
         &options,
         json!({
@@ -222,7 +226,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 
     let mut network =
         Network { weights: Weights { leak: vec![], edge: vec![] }, graph, names, training: String::new() };
-    let outcome = train_with_progress(&mut network, docs, &options, estep.as_mut(), &monitor, &mut folder, common)?;
+    let outcome =
+        train_with_progress(&mut network, docs, &options, estep.as_mut(), &monitor, &mut folder, common)?;
     network.training = summary(&options, outcome.metrics.as_ref());
     network.weights = outcome.weights.clone();
     folder.save_model(&network)?;
@@ -326,8 +331,14 @@ fn report(
         Some(weights) if !items.is_empty() => {
             let params = Params::derive(&network.graph, weights, bound)?;
             let options = &options.estep;
-            let work =
-                Work { graph: &network.graph, docs, items: &items, options, gradients: false, monitor: &monitor };
+            let work = Work {
+                graph: &network.graph,
+                docs,
+                items: &items,
+                options,
+                gradients: false,
+                monitor: &monitor,
+            };
             Some(estep.run(&work, &params, None)?.elbo_mean())
         }
         _ => None,
@@ -348,7 +359,8 @@ fn report(
     }
     let mut text = TopicTree::text(&topic_tree(network, 8, usize::MAX)) + "\n";
     if let Some(valid) = valid_elbo {
-        text += &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", items.len());
+        text +=
+            &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", items.len());
     }
     if let Some(reference) = reference_elbo {
         text += &format!("the same under the weights that came with the graph: {reference:.4}\n");

@@ -101,7 +101,8 @@ impl Lines {
         use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
         match error.kind() {
             InvalidData | InvalidInput | UnexpectedEof => {
-                let message = format!("the compressed data is damaged or cut short ({error}); fetch the file again");
+                let message =
+                    format!("the compressed data is damaged or cut short ({error}); fetch the file again");
                 Error::input(&self.path, Some(self.number + 1), message)
             }
             _ => Error::io(&self.path, error),

@@ -1,8 +1,8 @@
 //! The E-step: q and r of every document at given weights, its bound, and the sums that the step needs.
 
 pub mod cpu;
-pub mod oracle;
 mod options;
+pub mod oracle;
 mod params;
 mod stats;
 

@@ -81,7 +81,10 @@ impl Oracle<'_> {
     }
 
     fn parents(&self, node: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.graph.edges_into(node).zip(self.graph.parents(node)).map(|(edge, &parent)| (edge, parent as usize))
+        self.graph
+            .edges_into(node)
+            .zip(self.graph.parents(node))
+            .map(|(edge, &parent)| (edge, parent as usize))
     }
 
     /// Eq. 9 as the paper has it: every node, on with weight v and off with weight 1 - v.
@@ -94,9 +97,13 @@ impl Oracle<'_> {
                 on += point.q[parent] * self.a(node, edge, point.r[edge]);
                 off += point.q[parent] * self.weights.edge[edge];
             }
-            elbo += v * on - (1.0 - v) * off;
+            elbo -= (1.0 - v) * off;
+            if v > 0.0 {
+                elbo += v * on;
+            }
         }
-        let entropy = |q: f64| if q <= 0.0 || q >= 1.0 { 0.0 } else { -q * q.ln() - (1.0 - q) * (1.0 - q).ln() };
+        let entropy =
+            |q: f64| if q <= 0.0 || q >= 1.0 { 0.0 } else { -q * q.ln() - (1.0 - q) * (1.0 - q).ln() };
         elbo + point.q.iter().map(|&q| entropy(q)).sum::<f64>()
     }
 
@@ -154,7 +161,8 @@ impl Oracle<'_> {
             }
             0.5 * (lo + hi)
         };
-        let edges: Vec<(usize, f64)> = self.parents(node).map(|(edge, parent)| (edge, point.q[parent])).collect();
+        let edges: Vec<(usize, f64)> =
+            self.parents(node).map(|(edge, parent)| (edge, point.q[parent])).collect();
         let most = edges.iter().map(|&(_, q)| q).fold(0.0, f64::max);
         if edges.len() < 2 || most == 0.0 {
             return;
@@ -165,10 +173,13 @@ impl Oracle<'_> {
             let sum: f64 = edges.iter().map(|&(edge, q)| r_at(edge, q, mu)).sum();
             if sum > 1.0 { lo = mu } else { hi = mu }
         }
-        let r: Vec<f64> = edges.iter().map(|&(edge, q)| r_at(edge, q, 0.5 * (lo + hi))).collect();
-        let sum: f64 = r.iter().sum();
-        for (&(edge, _), r) in edges.iter().zip(r) {
-            point.r[edge] = r / sum;
+        // Where w / r is large the slope is flat and r jumps between lo and hi: the two are mixed to sum to one.
+        let shares = |mu: f64| edges.iter().map(|&(edge, q)| r_at(edge, q, mu)).collect::<Vec<f64>>();
+        let (more, less) = (shares(lo), shares(hi));
+        let (sum_more, sum_less) = (more.iter().sum::<f64>(), less.iter().sum::<f64>());
+        let mix = if sum_more > sum_less { (1.0 - sum_less) / (sum_more - sum_less) } else { 0.0 };
+        for ((&(edge, _), more), less) in edges.iter().zip(more).zip(less) {
+            point.r[edge] = less + mix.clamp(0.0, 1.0) * (more - less);
         }
     }
 
@@ -205,7 +216,8 @@ impl Oracle<'_> {
         outside
             .map(|topic| {
                 let leak = self.weights.leak[topic];
-                let children: f64 = self.graph.child_edges(topic).iter().map(|&e| self.weights.edge[e as usize]).sum();
+                let children: f64 =
+                    self.graph.child_edges(topic).iter().map(|&e| self.weights.edge[e as usize]).sum();
                 (leak + f(leak) - children).exp().ln_1p()
             })
             .sum()

@@ -38,7 +38,12 @@ pub fn log_likelihood(
 
 /// The states are split by their high bits into parts that are summed on their own, then in order: the result
 /// does not depend on the number of threads.
-fn chunk_likelihood(graph: &Graph, weights: &Weights, docs: &[Vec<u32>], monitor: &Monitor) -> Result<Vec<f64>> {
+fn chunk_likelihood(
+    graph: &Graph,
+    weights: &Weights,
+    docs: &[Vec<u32>],
+    monitor: &Monitor,
+) -> Result<Vec<f64>> {
     let n_parts = 1usize << graph.n_topics().min(6);
     let part_states = (1usize << graph.n_topics()) / n_parts;
     let run_part = |part: usize| {

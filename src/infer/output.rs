@@ -103,7 +103,9 @@ impl<'a> TopicWriter<'a> {
                 json!({"doc": id, "elbo": elbo, "topics": topics}).to_string() + "\n"
             }
             OutputFormat::Tsv => {
-                let line = |&(topic, q): &(u32, f32)| format!("{}\t{}\t{q}\n", field(&id), field(self.names.of(topic)));
+                let line = |&(topic, q): &(u32, f32)| {
+                    format!("{}\t{}\t{q}\n", field(&id), field(self.names.of(topic)))
+                };
                 self.line.iter().map(line).collect()
             }
         };

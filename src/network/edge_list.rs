@@ -86,7 +86,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parts, (Option<u64>, String)> {
     let any_leak = leaks.iter().any(Option::is_some);
     if let Some(missing) = leaks.iter().position(Option::is_none).filter(|_| any_leak) {
         let name = names.of(missing as u32);
-        return Err((None, format!("'{name}' has no leak but others have: add a line '<TAB>{name}<TAB>leak'")));
+        return Err((
+            None,
+            format!("'{name}' has no leak but others have: add a line '<TAB>{name}<TAB>leak'"),
+        ));
     }
     Ok(Parts {
         edge_weights: (weights.len() == edges.len() && (any_leak || !edges.is_empty())).then_some(weights),
@@ -110,7 +113,10 @@ pub(super) fn format(network: &Network) -> Result<Vec<u8>, String> {
         return Err(format!("name '{}' cannot stand in an edge list; use .json", name.escape_debug()));
     }
     if let Some(topic) = (0..graph.n_topics()).find(|&topic| graph.children(topic).is_empty()) {
-        return Err(format!("topic '{}' has no children and would read back as a token; use .json", names.topics[topic]));
+        return Err(format!(
+            "topic '{}' has no children and would read back as a token; use .json",
+            names.topics[topic]
+        ));
     }
     let mut text = String::new();
     for (name, leak) in all_names().zip(&weights.leak) {

@@ -39,11 +39,13 @@ impl Graph {
     ) -> Result<(Self, Vec<u32>), GraphFault> {
         let n_nodes = n_topics + n_tokens;
         if n_nodes >= u32::MAX as usize || edges.len() >= u32::MAX as usize {
-            let message = format!("{n_nodes} nodes and {} edges: fewer than 2^32 of each are possible", edges.len());
+            let message =
+                format!("{n_nodes} nodes and {} edges: fewer than 2^32 of each are possible", edges.len());
             return Err(GraphFault { edge: None, message });
         }
         for (at, &(parent, child)) in edges.iter().enumerate() {
-            let fault = if let Some(node) = [parent, child].into_iter().find(|&node| node as usize >= n_nodes) {
+            let fault = if let Some(node) = [parent, child].into_iter().find(|&node| node as usize >= n_nodes)
+            {
                 format!("there is no node {node}; nodes are 0..{n_nodes}")
             } else if parent as usize >= n_topics {
                 let name = name(parent);
@@ -53,15 +55,21 @@ impl Graph {
             } else {
                 continue;
             };
-            return Err(GraphFault { edge: Some(at), message: format!("edge {at} ({parent} -> {child}): {fault}") });
+            return Err(GraphFault {
+                edge: Some(at),
+                message: format!("edge {at} ({parent} -> {child}): {fault}"),
+            });
         }
         let mut order: Vec<u32> = (0..edges.len() as u32).collect();
         order.sort_unstable_by_key(|&at| (edges[at as usize].1, edges[at as usize].0, at));
         if let Some(pair) = order.windows(2).find(|pair| edges[pair[0] as usize] == edges[pair[1] as usize]) {
             let (parent, child) = edges[pair[0] as usize];
             let (first, second) = (pair[0], pair[1]);
-            let message =
-                format!("edges {first} and {second} are the same, '{}' -> '{}'; remove one", name(parent), name(child));
+            let message = format!(
+                "edges {first} and {second} are the same, '{}' -> '{}'; remove one",
+                name(parent),
+                name(child)
+            );
             return Err(GraphFault { edge: Some(second as usize), message });
         }
 
@@ -223,7 +231,8 @@ impl Graph {
         }
         let mut cycle = path.split_off(seen_at[topic]);
         cycle.reverse();
-        let mut message = format!("the graph has a cycle of {} edges: '{}'", cycle.len(), name(cycle[cycle.len() - 1]));
+        let mut message =
+            format!("the graph has a cycle of {} edges: '{}'", cycle.len(), name(cycle[cycle.len() - 1]));
         for &node in cycle.iter().take(SHOWN) {
             let _ = write!(message, " -> '{}'", name(node));
         }

@@ -63,13 +63,18 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parts, (Option<u64>, String)> {
         return Err((None, format!("format is '{}', expected '{FORMAT}'", file.format)));
     }
     if file.version != VERSION {
-        return Err((None, format!("version {} is not known; this program reads version {VERSION}", file.version)));
+        return Err((
+            None,
+            format!("version {} is not known; this program reads version {VERSION}", file.version),
+        ));
     }
     let weighted = file.edges.iter().filter(|edge| edge.2.is_some()).count();
     let edge_weights = match weighted {
         0 if file.leak.is_none() || !file.edges.is_empty() => None,
         n if n == file.edges.len() => Some(file.edges.iter().filter_map(|edge| edge.2).collect()),
-        n => return Err((None, format!("{n} of {} edges have a weight: give all or none", file.edges.len()))),
+        n => {
+            return Err((None, format!("{n} of {} edges have a weight: give all or none", file.edges.len())));
+        }
     };
     Ok(Parts {
         names: Names { topics: file.topics, tokens: file.tokens },

@@ -31,7 +31,10 @@ impl Names {
     /// The name of a node.
     pub fn of(&self, node: u32) -> &str {
         let node = node as usize;
-        self.topics.get(node).or_else(|| self.tokens.get(node - self.topics.len())).map_or("?", String::as_str)
+        self.topics
+            .get(node)
+            .or_else(|| self.tokens.get(node - self.topics.len()))
+            .map_or("?", String::as_str)
     }
 
     /// The first name that stands for two nodes.

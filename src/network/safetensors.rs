@@ -10,15 +10,20 @@ const VERSION: &str = "1";
 
 /// Parses a model.
 pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| format!("not a safetensors file: {e}"))?;
+    let (_, header) =
+        SafeTensors::read_metadata(bytes).map_err(|e| format!("not a safetensors file: {e}"))?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|e| format!("not a safetensors file: {e}"))?;
     let metadata = header.metadata().as_ref().ok_or("no metadata: not a noisyor model")?;
-    let field = |key: &str| metadata.get(key).ok_or_else(|| format!("metadata has no '{key}': not a noisyor model"));
+    let field =
+        |key: &str| metadata.get(key).ok_or_else(|| format!("metadata has no '{key}': not a noisyor model"));
     if field("format")? != FORMAT {
         return Err(format!("format is '{}', expected '{FORMAT}'", field("format")?));
     }
     if field("version")? != VERSION {
-        return Err(format!("version {} is not known; this program reads version {VERSION}", field("version")?));
+        return Err(format!(
+            "version {} is not known; this program reads version {VERSION}",
+            field("version")?
+        ));
     }
     let (topics, tokens) = serde_json::from_str::<(Vec<String>, Vec<String>)>(field("names")?)
         .map_err(|e| format!("metadata 'names' is not [topics, tokens]: {e}"))?;
@@ -28,7 +33,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
     let raw = |name: &str, dtype: Dtype| {
         let tensor = tensors.tensor(name).map_err(|_| format!("tensor '{name}' is missing"))?;
         if tensor.dtype() != dtype || tensor.shape().len() != 1 {
-            return Err(format!("tensor '{name}' is {:?} {:?}, expected a {dtype:?} vector", tensor.dtype(), tensor.shape()));
+            return Err(format!(
+                "tensor '{name}' is {:?} {:?}, expected a {dtype:?} vector",
+                tensor.dtype(),
+                tensor.shape()
+            ));
         }
         Ok(tensor.data().to_vec())
     };
@@ -73,7 +82,11 @@ pub(super) fn format(network: &Network) -> Result<Vec<u8>, String> {
     let f32s = |values: &[f64]| values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect::<Vec<u8>>();
     // Eight-byte numbers first: every tensor is then aligned.
     let tensors = [
-        ("edge_offsets", "U64", graph.edge_offsets().iter().flat_map(|&v| u64::from(v).to_le_bytes()).collect()),
+        (
+            "edge_offsets",
+            "U64",
+            graph.edge_offsets().iter().flat_map(|&v| u64::from(v).to_le_bytes()).collect(),
+        ),
         ("edge_parents", "U32", graph.edge_parents().iter().flat_map(|v| v.to_le_bytes()).collect()),
         ("edge_weights", "F32", f32s(&weights.edge)),
         ("leak", "F32", f32s(&weights.leak)),

@@ -60,7 +60,11 @@ fn subtree(
     TopicTree {
         topic: name(topic as u32),
         p: probability(weight),
-        tokens: tokens.iter().take(top).map(|&(weight, token, _)| (name(token), probability(weight))).collect(),
+        tokens: tokens
+            .iter()
+            .take(top)
+            .map(|&(weight, token, _)| (name(token), probability(weight)))
+            .collect(),
         topics: below
             .iter()
             .map(|&(weight, child, _)| subtree(network, main_edge, child as usize, weight, top, depth - 1))

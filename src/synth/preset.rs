@@ -162,7 +162,13 @@ fn in_degrees(n: usize, total: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
 }
 
 /// `degree` different parents near `centre` on a ring of `n`.
-fn near_parents(centre: usize, n: usize, degree: usize, spread: Option<usize>, rng: &mut ChaCha8Rng) -> Vec<usize> {
+fn near_parents(
+    centre: usize,
+    n: usize,
+    degree: usize,
+    spread: Option<usize>,
+    rng: &mut ChaCha8Rng,
+) -> Vec<usize> {
     let window = spread.map_or(n, |spread| (degree * spread).max(4).min(n));
     let mut chosen = FxHashSet::default();
     let mut parents = Vec::with_capacity(degree);

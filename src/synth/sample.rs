@@ -36,7 +36,8 @@ impl<'a> Sampler<'a> {
     /// Prepares a network.
     pub fn new(network: &'a Network) -> Self {
         let graph = &network.graph;
-        let children = |topic: usize| graph.child_edges(topic).iter().map(|&e| network.weights.edge[e as usize]);
+        let children =
+            |topic: usize| graph.child_edges(topic).iter().map(|&e| network.weights.edge[e as usize]);
         let mut rank = vec![0; graph.n_topics()];
         for (at, &topic) in graph.topic_order().iter().enumerate() {
             rank[topic as usize] = at as u32;
@@ -66,7 +67,9 @@ impl<'a> Sampler<'a> {
             if topics.last() != Some(&topic) {
                 topics.push(topic);
                 let children = self.graph.children(topic as usize);
-                poisson_events(&self.child_ends[topic as usize], rng, |at| switch_on(children[at], &mut waiting));
+                poisson_events(&self.child_ends[topic as usize], rng, |at| {
+                    switch_on(children[at], &mut waiting)
+                });
             }
         }
         tokens.sort_unstable();

@@ -25,7 +25,9 @@ impl RunFolder {
                 let mut entries = fs::read_dir(path).map_err(|e| Error::io(path, e))?;
                 if entries.next().is_some() {
                     let path = path.display();
-                    return Err(Error::Usage(format!("{path} is not empty; give another folder with -o, or empty it")));
+                    return Err(Error::Usage(format!(
+                        "{path} is not empty; give another folder with -o, or empty it"
+                    )));
                 }
                 path.to_owned()
             }

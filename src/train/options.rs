@@ -128,7 +128,10 @@ impl TrainOptions {
         let refuse = |message: String| Err(Error::Usage(message));
         self.estep.check()?;
         if !(self.floor > 0.0 && self.floor < self.cap && self.cap.is_finite()) {
-            return refuse(format!("weights must lie in 0 < floor < cap; floor is {}, cap {}", self.floor, self.cap));
+            return refuse(format!(
+                "weights must lie in 0 < floor < cap; floor is {}, cap {}",
+                self.floor, self.cap
+            ));
         }
         if self.leak_floor.is_some_and(|floor| !(floor > 0.0 && floor < self.cap)) {
             return refuse(format!("the leak floor must lie between 0 and the cap, {}", self.cap));

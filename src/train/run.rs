@@ -128,7 +128,11 @@ struct Trainer<'a> {
 }
 
 impl Trainer<'_> {
-    fn epochs(&mut self, mut order: Vec<u32>, on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>) -> Result<Ended> {
+    fn epochs(
+        &mut self,
+        mut order: Vec<u32>,
+        on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
+    ) -> Result<Ended> {
         for epoch in 0..self.options.epochs {
             if self.options.batch != BatchSize::Full {
                 order.shuffle(&mut rng(self.options.seed, Stream::Shuffle(u64::from(epoch))));

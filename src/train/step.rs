@@ -37,7 +37,11 @@ pub struct Stepper {
 enum State {
     Nothing,
     /// Averages per document of `w N`, `w0 L` and Q.
-    Counts { edge: Vec<f64>, leak: Vec<f64>, topic_q: Vec<f64> },
+    Counts {
+        edge: Vec<f64>,
+        leak: Vec<f64>,
+        topic_q: Vec<f64>,
+    },
     /// First and second moments, edges then leaks.
     Moments(Vec<[f64; 2]>),
 }
@@ -55,23 +59,13 @@ impl Stepper {
         Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, step: 0, state: State::Nothing }
     }
 
-    /// The step from a batch's sums (tail included). Rounds to f32; fails, naming it, on a weight that is
-    /// no longer a number.
+    /// The step from a batch's sums (tail included), projected and rounded to f32. Fails, naming it, on a
+    /// weight that is no longer a number.
     pub fn step(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats) -> Result<()> {
         if stats.n_docs == 0.0 {
             return Ok(());
         }
-        match self.rule {
-            StepRule::Em { lambda } => self.em(graph, weights, stats, lambda),
-            StepRule::Paper { rate, c, schedule } => {
-                let rate = rate * self.factor(schedule);
-                each_gradient(graph, weights, stats, |_, weight, gradient, is_edge| {
-                    *weight += rate * if is_edge { c } else { 1.0 } * gradient;
-                });
-            }
-            StepRule::Adam { rate, schedule } => self.adam(graph, weights, stats, rate * self.factor(schedule)),
-        }
-        self.step += 1;
+        self.advance(graph, weights, stats);
         if let Some(fault) = non_finite(weights) {
             return Err(Error::Numeric(format!(
                 "{fault} after weight step {}: lower --rate, or use --step em, which has none",
@@ -83,6 +77,23 @@ impl Stepper {
         weights.leak.iter_mut().for_each(|w| *w = w.clamp(leak_floor, cap));
         weights.round_to_f32();
         Ok(())
+    }
+
+    /// The step as the mathematics has it, before projection and rounding.
+    pub fn advance(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats) {
+        match self.rule {
+            StepRule::Em { lambda } => self.em(graph, weights, stats, lambda),
+            StepRule::Paper { rate, c, schedule } => {
+                let rate = rate * self.factor(schedule);
+                each_gradient(graph, weights, stats, |_, weight, gradient, is_edge| {
+                    *weight += rate * if is_edge { c } else { 1.0 } * gradient;
+                });
+            }
+            StepRule::Adam { rate, schedule } => {
+                self.adam(graph, weights, stats, rate * self.factor(schedule))
+            }
+        }
+        self.step += 1;
     }
 
     fn factor(&self, schedule: RateSchedule) -> f64 {
@@ -99,12 +110,13 @@ impl Stepper {
         let mut edge = counts(&weights.edge, &stats.edge);
         let mut leak = counts(&weights.leak, &stats.leak);
         let mut topic_q: Vec<f64> = stats.topic_q.iter().map(|q| q * per_doc).collect();
-        if self.n_steps.0 > 1 {
-            if let State::Counts { edge: old_edge, leak: old_leak, topic_q: old_q } = &self.state {
-                let new = (self.step as f64 + 2.0).powf(STEPWISE_POWER);
-                for (now, old) in [(&mut edge, old_edge), (&mut leak, old_leak), (&mut topic_q, old_q)] {
-                    now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
-                }
+        let is_batch_of_many = self.n_steps.0 > 1;
+        if let (true, State::Counts { edge: old_edge, leak: old_leak, topic_q: old_q }) =
+            (is_batch_of_many, &self.state)
+        {
+            let new = (self.step as f64 + 2.0).powf(STEPWISE_POWER);
+            for (now, old) in [(&mut edge, old_edge), (&mut leak, old_leak), (&mut topic_q, old_q)] {
+                now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
             }
         }
         let penalty = lambda / self.n_docs;

@@ -20,11 +20,11 @@ pub(super) struct DocState {
     pub(super) q: Vec<f32>,
     /// The bound of every document.
     pub(super) elbo: Vec<f64>,
-    logit: Vec<f32>,
-    bias: Vec<f32>,
-    slot_m: Vec<f32>,
-    next_q: Vec<f32>,
-    terms: EdgeTerms,
+    pub(super) logit: Vec<f32>,
+    pub(super) bias: Vec<f32>,
+    pub(super) slot_m: Vec<f32>,
+    pub(super) next_q: Vec<f32>,
+    pub(super) terms: EdgeTerms,
 }
 
 /// Runs all documents of a batch. Everything called from here is inlined, so that it is compiled for the
@@ -39,10 +39,7 @@ pub(super) fn run_batch(
     mut sums: Option<&mut Accumulator>,
     totals: &mut Stats,
 ) {
-    state.q.clear();
-    state.q.resize(batch.n_nodes(), Q_START);
-    state.logit.resize(batch.n_nodes(), 0.0);
-    state.elbo.clear();
+    state.start(batch);
     for doc_ix in 0..batch.n_docs() {
         state.load(graph, batch, doc_ix, params);
         let n_alternations = state.alternate(graph, batch, doc_ix, options, totals);
@@ -63,9 +60,19 @@ pub(super) fn run_batch(
 }
 
 impl DocState {
+    /// Every q at its start, no bounds.
+    #[inline(always)]
+    pub(super) fn start(&mut self, batch: &Batch) {
+        self.q.clear();
+        self.q.resize(batch.n_nodes(), Q_START);
+        self.logit.clear();
+        self.logit.resize(batch.n_nodes(), 0.0);
+        self.elbo.clear();
+    }
+
     /// Gathers the document's parameters and starts r; q stands at its start.
     #[inline(always)]
-    fn load(&mut self, graph: &Graph, batch: &Batch, doc_ix: usize, params: &Params) {
+    pub(super) fn load(&mut self, graph: &Graph, batch: &Batch, doc_ix: usize, params: &Params) {
         let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
         let (first, first_node) = (doc.edge_begin as usize, doc.node_begin as usize);
         let n_edges = next_doc.edge_begin as usize - first;
@@ -117,7 +124,16 @@ impl DocState {
                     begin = colour_end as usize;
                     let Self { q, logit, bias, slot_m, next_q, terms, .. } = self;
                     let moved_now = sweep_colour(
-                        batch, doc_ix, range, bias, &terms.m, slot_m, 1.0 / temperature, logit, next_q, q,
+                        batch,
+                        doc_ix,
+                        range,
+                        bias,
+                        &terms.m,
+                        slot_m,
+                        1.0 / temperature,
+                        logit,
+                        next_q,
+                        q,
                     );
                     moved = if moved_now > moved || moved_now.is_nan() { moved_now } else { moved };
                 }
@@ -136,7 +152,7 @@ impl DocState {
 
     /// Eq. 9 at the final q and r; entropy as softplus(g) - q g, sums in f64.
     #[inline(always)]
-    fn bound(&self, batch: &Batch, doc_ix: usize, params: &Params) -> f64 {
+    pub(super) fn bound(&self, batch: &Batch, doc_ix: usize, params: &Params) -> f64 {
         let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
         let (first, first_node) = (doc.edge_begin as usize, doc.node_begin as usize);
         let mut elbo = params.constant;

@@ -4,8 +4,11 @@
 mod document;
 mod edge_terms;
 mod gradient;
+mod probe;
 mod q_sweep;
 mod r_update;
+
+pub use probe::Probe;
 
 use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};
 use crate::batch::{BLOCK_DOCS, Batch, Packer};
@@ -127,7 +130,15 @@ impl Worker {
             let rest = &items[done..];
             let n_packed = self.packer.pack(work.graph, &work.docs, rest, PART_EDGES, &mut self.batch);
             let sums = work.gradients.then_some(&mut self.sums);
-            document::run_batch(work.graph, &self.batch, params, work.options, &mut self.state, sums, &mut totals);
+            document::run_batch(
+                work.graph,
+                &self.batch,
+                params,
+                work.options,
+                &mut self.state,
+                sums,
+                &mut totals,
+            );
             if let Some(bad) = self.state.elbo.iter().position(|elbo| !elbo.is_finite()) {
                 return Err(not_finite(rest[bad], self.state.elbo[bad]));
             }

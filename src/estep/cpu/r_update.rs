@@ -16,7 +16,13 @@ pub(super) fn init_r(w: &[f32], r: &mut [f32]) {
 /// `r_ki` proportional to `q_k gain_ki` over the parents of each node. `nodes` has one record more than nodes;
 /// `first` is the document's first edge.
 #[inline(always)]
-pub(super) fn update_r(nodes: &[NodeRecord], edges: &[EdgeRecord], first: usize, q: &[f32], terms: &mut EdgeTerms) {
+pub(super) fn update_r(
+    nodes: &[NodeRecord],
+    edges: &[EdgeRecord],
+    first: usize,
+    q: &[f32],
+    terms: &mut EdgeTerms,
+) {
     for pair in nodes.windows(2) {
         let (from, to) = (pair[0].edge_begin as usize - first, pair[1].edge_begin as usize - first);
         let (edges, r) = (&edges[from..to], &mut terms.r[from..to]);
