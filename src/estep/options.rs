@@ -59,6 +59,8 @@ pub struct EStepOptions {
     pub q_sweeps: u32,
     /// r iterations per alternation (N_R).
     pub r_iterations: u32,
+    /// Whether r iterations are accelerated; otherwise they are Eq. 10 as it stands.
+    pub accelerate_r: bool,
     /// A document stops when no q moved more than this in one alternation at T = 1; 0 never stops early.
     pub tolerance: f32,
     /// Tempered start.
@@ -72,6 +74,7 @@ impl Default for EStepOptions {
             max_alternations: 100,
             q_sweeps: 1,
             r_iterations: 1,
+            accelerate_r: true,
             tolerance: 1e-3,
             temper: None,
         }
@@ -79,9 +82,17 @@ impl Default for EStepOptions {
 }
 
 impl EStepOptions {
-    /// The paper's schedule: N_E = N_Q = N_R = 10, no early stop.
+    /// The paper's schedule: N_E = N_Q = N_R = 10, Eq. 10 as it stands, no early stop.
     pub fn paper(bound: Bound) -> Self {
-        Self { bound, max_alternations: 10, q_sweeps: 10, r_iterations: 10, tolerance: 0.0, temper: None }
+        Self {
+            bound,
+            max_alternations: 10,
+            q_sweeps: 10,
+            r_iterations: 10,
+            accelerate_r: false,
+            tolerance: 0.0,
+            temper: None,
+        }
     }
 
     /// Checks that the numbers make sense.

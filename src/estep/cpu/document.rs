@@ -139,7 +139,7 @@ impl DocState {
                 }
             }
             for _ in 0..options.r_iterations {
-                update_r(nodes, edges, first, &self.q, &mut self.terms);
+                update_r(nodes, edges, first, &self.q, options.accelerate_r, &mut self.terms);
                 self.terms.update(n_edges);
             }
             if temperature == 1.0 && options.tolerance > 0.0 && moved <= options.tolerance {

@@ -16,8 +16,10 @@ pub(super) struct EdgeTerms {
     pub(super) r: Vec<f32>,
     /// `m = w + a`, `a = r (f(u) - f(w0))`.
     pub(super) m: Vec<f32>,
-    /// `a - w f'(u)`: Eq. 10's numerator without q.
+    /// `f(u) - f(w0) - (w / r) f'(u)`, the slope of a in r: Eq. 10's numerator without q and r.
     pub(super) gain: Vec<f32>,
+    /// `-r a'' / a'` in r: 0 where a is straight, 2 at most.
+    pub(super) curve: Vec<f32>,
     /// `1 / (1 + t)`: with it, `1 / (1 - exp(-u)) = (1 + f'(w0)) / (1 + t)`.
     pub(super) inv: Vec<f32>,
 }
@@ -31,7 +33,15 @@ impl EdgeTerms {
     #[inline(always)]
     pub(super) fn resize(&mut self, n_edges: usize) {
         let padded = n_edges.next_multiple_of(GROUP);
-        for array in [&mut self.w, &mut self.slope, &mut self.r, &mut self.m, &mut self.gain, &mut self.inv] {
+        for array in [
+            &mut self.w,
+            &mut self.slope,
+            &mut self.r,
+            &mut self.m,
+            &mut self.gain,
+            &mut self.curve,
+            &mut self.inv,
+        ] {
             if array.len() < padded {
                 array.resize(padded, 1.0);
             }
@@ -44,16 +54,19 @@ impl EdgeTerms {
         let n = n_edges.div_ceil(GROUP) * GROUP;
         let (w, slope, r) = (&self.w[..n], &self.slope[..n], &self.r[..n]);
         let (m, gain, inv) = (&mut self.m[..n], &mut self.gain[..n], &mut self.inv[..n]);
+        let curve = &mut self.curve[..n];
         for e in 0..n {
             let x = (w[e] / r[e].max(R_MIN)).min(X_CAP);
             let (exp, one_minus_exp) = exp_neg(x);
             let t = slope[e] * one_minus_exp;
             let i = 1.0 / (1.0 + t);
             let log = log1p_pos(t);
-            let a = r[e] * log;
             m[e] = r[e].mul_add(log, w[e]);
             // Near the floor the difference is rounding noise and may be negative.
-            gain[e] = (a - w[e] * slope[e] * exp * i).max(0.0);
+            let u_slope = slope[e] * exp * i;
+            let g = (log - x * u_slope).max(0.0);
+            gain[e] = g;
+            curve[e] = x * x * u_slope * (1.0 + u_slope) / g.max(1e-30);
             inv[e] = i;
         }
     }

@@ -93,7 +93,16 @@ impl<'a> Probe<'a> {
 
     /// One iteration of Eq. 10 at every node.
     pub fn update_r(&mut self) {
-        update_r(&self.batch.nodes, &self.batch.edges, 0, &self.state.q, &mut self.state.terms);
+        self.iterate_r(false);
+    }
+
+    /// One accelerated iteration at every node.
+    pub fn accelerate_r(&mut self) {
+        self.iterate_r(true);
+    }
+
+    fn iterate_r(&mut self, accelerate: bool) {
+        update_r(&self.batch.nodes, &self.batch.edges, 0, &self.state.q, accelerate, &mut self.state.terms);
         self.refresh();
     }
 }
