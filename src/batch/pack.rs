@@ -9,11 +9,17 @@ use crate::network::Graph;
 #[derive(Debug)]
 pub struct Packer {
     ancestors: Ancestors,
-    /// Node of the batch of each topic of the document at hand.
-    position: Vec<u32>,
-    /// Next free slot of each topic of the document at hand.
-    next_slot: Vec<u32>,
+    /// Places of the topics of the document at hand.
+    places: Vec<Place>,
+    tokens: Vec<u32>,
     full: bool,
+}
+
+/// Where a topic of the document stands in the batch.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    node: u32,
+    next_slot: u32,
 }
 
 impl Packer {
@@ -21,8 +27,8 @@ impl Packer {
     pub fn new(graph: &Graph, full: bool) -> Self {
         Self {
             ancestors: Ancestors::new(graph),
-            position: vec![0; graph.n_topics()],
-            next_slot: Vec::new(),
+            places: vec![Place::default(); graph.n_topics()],
+            tokens: Vec::new(),
             full,
         }
     }
@@ -61,53 +67,35 @@ impl Packer {
 
     fn pack_doc(&mut self, graph: &Graph, docs: &Docs<'_>, item: Item, batch: &mut Batch) {
         let doc_ix = batch.docs.len() as u32;
-        let (node_begin, edge_begin) = (batch.nodes.len(), batch.edges.len());
-        let tokens = || docs.tokens(item.doc_ix as usize).map(|token| graph.n_topics() + token as usize);
-        let (topics, colour_ends) =
-            if self.full { self.ancestors.all(graph) } else { self.ancestors.find(graph, tokens()) };
-        let token_begin = node_begin + topics.len();
-        batch.colour_ends.extend(colour_ends.iter().map(|&end| node_begin as u32 + end));
-        for (at, &topic) in topics.iter().enumerate() {
-            self.position[topic as usize] = (node_begin + at) as u32;
-        }
-        self.next_slot.clear();
-        self.next_slot.resize(topics.len(), 0);
+        let (node_begin, edge_begin) = (batch.nodes.len() as u32, batch.edges.len() as u32);
+        let first_token = graph.n_topics() as u32;
+        self.tokens.clear();
+        self.tokens.extend(docs.tokens(item.doc_ix as usize).map(|token| first_token + token));
+        self.ancestors.find(graph, &self.tokens, self.full);
+        let topics = self.ancestors.topics();
+        batch.colour_ends.extend(self.ancestors.colour_ends().iter().map(|end| node_begin + end));
 
-        // Nodes and edges; next_slot counts each topic's children.
-        for id in topics.iter().map(|&topic| topic as usize).chain(tokens()) {
-            let begin = batch.edges.len() as u32;
-            batch.nodes.push(NodeRecord { id: id as u32, edge_begin: begin, slot_begin: 0, doc_ix });
-            batch.edges.extend(graph.parents(id).iter().map(|&topic| {
-                let parent = self.position[topic as usize];
-                self.next_slot[parent as usize - node_begin] += 1;
-                EdgeRecord { parent, slot: 0 }
+        // Nodes. Each topic's slots begin where the last one's end.
+        let mut slot_begin = edge_begin;
+        for &id in topics {
+            self.places[id as usize] = Place { node: batch.nodes.len() as u32, next_slot: slot_begin };
+            batch.nodes.push(NodeRecord { id, edge_begin, slot_begin, doc_ix });
+            slot_begin += self.ancestors.n_children(id);
+        }
+        let token_begin = batch.nodes.len() as u32;
+        batch.nodes.extend(self.tokens.iter().map(|&id| NodeRecord { id, edge_begin, slot_begin, doc_ix }));
+        // Edges, and the slots they fill by child: topics first, then tokens.
+        batch.slot_children.resize(slot_begin as usize, 0);
+        for (node, record) in (node_begin..).zip(&mut batch.nodes[node_begin as usize..]) {
+            record.edge_begin = batch.edges.len() as u32;
+            batch.edges.extend(graph.parents(record.id as usize).iter().map(|&topic| {
+                let place = &mut self.places[topic as usize];
+                let slot = place.next_slot;
+                place.next_slot += 1;
+                batch.slot_children[slot as usize] = node;
+                EdgeRecord { parent: place.node, slot }
             }));
         }
-        // Counts to begins.
-        let edge_end = batch.edges.len();
-        let mut begin = edge_begin as u32;
-        for (node, next) in batch.nodes[node_begin..token_begin].iter_mut().zip(&mut self.next_slot) {
-            node.slot_begin = begin;
-            (begin, *next) = (begin + *next, begin);
-        }
-        batch.nodes[token_begin..].iter_mut().for_each(|node| node.slot_begin = edge_end as u32);
-        // Slots, filled by child: topics first, then tokens.
-        batch.slot_children.resize(edge_end, 0);
-        for node in node_begin..batch.nodes.len() {
-            let from = batch.nodes[node].edge_begin as usize;
-            let to = batch.nodes.get(node + 1).map_or(edge_end, |next| next.edge_begin as usize);
-            for edge in &mut batch.edges[from..to] {
-                let next = &mut self.next_slot[edge.parent as usize - node_begin];
-                edge.slot = *next;
-                batch.slot_children[*next as usize] = node as u32;
-                *next += 1;
-            }
-        }
-        batch.docs.push(DocRecord {
-            node_begin: node_begin as u32,
-            token_begin: token_begin as u32,
-            edge_begin: edge_begin as u32,
-            count: item.count,
-        });
+        batch.docs.push(DocRecord { node_begin, token_begin, edge_begin, count: item.count });
     }
 }

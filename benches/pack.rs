@@ -1,0 +1,94 @@
+//! Packing: nanoseconds per positive edge on one core; and that cost follows the documents, not the network.
+//!
+//! `cargo bench --bench pack`
+
+mod common;
+
+use common::{Case, Timing};
+use noisyor::batch::{Batch, Packer};
+use noisyor::corpus::align;
+use noisyor::estep::EStepOptions;
+use noisyor::network::{Graph, Names, Network, Weights};
+
+fn main() {
+    println!("packing, one core");
+    println!("{:8} {:>12} {:>14} {:>10} {:>7}", "corpus", "edges/doc", "ns per edge", "us per doc", "spread");
+    for case in [
+        Case::sample(),
+        Case::preset("qmr", 5_000),
+        Case::preset("dblp", 10_000),
+        Case::preset("yelp", 5_000),
+    ] {
+        let (timing, n_edges) = time_pack(&case);
+        println!(
+            "{:8} {:12.1} {:14.2} {:10.2} {:6.1}%",
+            case.name,
+            n_edges as f64 / case.corpus.n_docs() as f64,
+            1e9 * timing.cpu() / n_edges as f64,
+            1e6 * timing.cpu() / case.corpus.n_docs() as f64,
+            timing.spread()
+        );
+    }
+    println!("\nthe same 20,000 sample documents in larger networks (copies side by side)");
+    println!("{:>6} {:>10} {:>14} {:>22}", "size", "edges", "pack us/doc", "E-step CPU us/doc");
+    for copies in [1, 10, 100] {
+        let mut case = Case::sample();
+        case.network = beside_copies(&case.network, copies);
+        let (pack, _) = time_pack(&case);
+        let (estep, stats) = case.time_estep(5, &case.items(), &EStepOptions::default(), true);
+        println!(
+            "{:>5}x {:>10} {:14.2} {:22.2}",
+            copies,
+            case.network.graph.n_edges(),
+            1e6 * pack.cpu() / stats.n_docs,
+            1e6 * estep.cpu() / stats.n_docs
+        );
+    }
+}
+
+/// Packs all documents in batches of about a million edges; returns the edges packed.
+fn time_pack(case: &Case) -> (Timing, usize) {
+    let (graph, items) = (&case.network.graph, case.items());
+    let alignment = align(&case.corpus, &case.network.names.tokens);
+    let docs = alignment.docs(&case.corpus);
+    let (mut packer, mut batch) = (Packer::new(graph, false), Batch::default());
+    Timing::of(7, || {
+        let (mut done, mut n_edges) = (0, 0);
+        while done < items.len() {
+            done += packer.pack(graph, &docs, &items[done..], 1 << 16, &mut batch);
+            n_edges += batch.n_edges();
+        }
+        n_edges
+    })
+}
+
+/// The network and copies of it, unconnected; documents know only the first.
+fn beside_copies(network: &Network, copies: usize) -> Network {
+    let graph = &network.graph;
+    let (n_topics, n_tokens) = (graph.n_topics(), graph.n_tokens());
+    let place = |node: u32, copy: usize| {
+        let node = node as usize;
+        let base =
+            if node < n_topics { copy * n_topics } else { copies * n_topics + copy * n_tokens - n_topics };
+        (base + node) as u32
+    };
+    let edges: Vec<(u32, u32)> = (0..copies)
+        .flat_map(|copy| graph.edges().map(move |(parent, child)| (place(parent, copy), place(child, copy))))
+        .collect();
+    let named = |names: &[String]| -> Vec<String> {
+        let name =
+            |copy: usize, name: &String| if copy == 0 { name.clone() } else { format!("{name}/{copy}") };
+        (0..copies).flat_map(|copy| names.iter().map(move |n| name(copy, n))).collect()
+    };
+    let (large, order) = Graph::build(copies * n_topics, copies * n_tokens, &edges, &|node| node.to_string())
+        .expect("a graph");
+    let edge = order.iter().map(|&at| network.weights.edge[at as usize % graph.n_edges()]).collect();
+    let (topic_leak, token_leak) = network.weights.leak.split_at(n_topics);
+    let leak = [topic_leak.repeat(copies), token_leak.repeat(copies)].concat();
+    Network {
+        graph: large,
+        weights: Weights { leak, edge },
+        names: Names { topics: named(&network.names.topics), tokens: named(&network.names.tokens) },
+        training: String::new(),
+    }
+}
