@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 #[command(after_help = "Examples:
   noisyor train
   noisyor train documents.jsonl --graph topics.tsv -o run --epochs 100 --batch full
-  noisyor train documents.svm --graph model.json --step adam --rate 0.02 --valid 0.3 --seed 7")]
+  noisyor train documents.svm --graph model.json --step adam --rate 0.05 --valid 0.3 --seed 7")]
 pub(crate) struct Args {
     /// Corpus [default: the bundled sample]
     corpus: Option<PathBuf>,
@@ -67,7 +67,7 @@ struct TrainingArgs {
     /// EM: penalty on the edge weights, in documents
     #[arg(long, default_value_t = 1.0, value_name = "L")]
     lambda: f64,
-    /// Rate of the paper's step or Adam [default: 0.001 paper, 0.01 adam]
+    /// Rate of the paper's step or Adam [default: 0.001 paper, 0.02 adam]
     #[arg(long, value_name = "RHO")]
     rate: Option<f64>,
     /// How the rate falls [default: constant for paper, cosine for adam]
@@ -148,7 +148,7 @@ impl Args {
                 schedule: schedule(RateSchedule::Constant),
             },
             StepArg::Adam => {
-                StepRule::Adam { rate: args.rate.unwrap_or(0.01), schedule: schedule(RateSchedule::Cosine) }
+                StepRule::Adam { rate: args.rate.unwrap_or(0.02), schedule: schedule(RateSchedule::Cosine) }
             }
         };
         TrainOptions {

@@ -10,6 +10,9 @@ const STEPWISE_POWER: f64 = -0.55;
 const ADAM_BETA1: f64 = 0.9;
 const ADAM_BETA2: f64 = 0.999;
 const ADAM_EPSILON: f64 = 1e-8;
+/// A step changes no weight by more than this factor: Adam's steps are all about as large as the rate, and would
+/// throw leaks of a thousandth to the floor, where they are slow to come back.
+const ADAM_FACTOR: f64 = 2.0;
 
 /// Where weights may lie.
 #[derive(Debug, Clone, Copy)]
@@ -141,7 +144,8 @@ impl Stepper {
             let [first, second] = &mut moments[at];
             *first = ADAM_BETA1 * *first + (1.0 - ADAM_BETA1) * gradient;
             *second = ADAM_BETA2 * *second + (1.0 - ADAM_BETA2) * gradient * gradient;
-            *weight += rate * (*first * unbias1) / ((*second * unbias2).sqrt() + ADAM_EPSILON);
+            let step = rate * (*first * unbias1) / ((*second * unbias2).sqrt() + ADAM_EPSILON);
+            *weight = (*weight + step).clamp(*weight / ADAM_FACTOR, *weight * ADAM_FACTOR);
         });
     }
 }
