@@ -7,7 +7,7 @@ mod common;
 use common::Case;
 use cpu_time::ProcessTime;
 use noisyor::corpus::{Item, align};
-use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Work, cpu::CpuEStep};
+use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Temper, Work, cpu::CpuEStep};
 use noisyor::train::{BatchSize, Event, TrainOptions, train};
 use std::time::Instant;
 
@@ -64,14 +64,14 @@ fn train_tiny20(case: &Case) {
             })
             .expect("training");
             let cpu = cpu.elapsed().as_secs_f64();
-            let full = EStepOptions { bound: Bound::Full, ..EStepOptions::default() };
+            let full = EStepOptions { bound: Bound::Full, ..estep_options.clone() };
             let params = Params::derive(graph, &outcome.weights, Bound::Full).expect("good weights");
             let items = Item::each(&outcome.valid);
             let work =
                 Work { graph, docs, items: &items, options: &full, gradients: false, monitor: &monitor };
             let stats = estep.run(&work, &params, None).expect("an E-step");
             println!(
-                "{name:12} seed {seed}: -14.50 (tail) after {}, end {:.4} (tail) {:.4} (full) after {seconds:.2} s, {cpu:.2} CPU-s",
+                "{name:18} seed {seed}: -14.50 (tail) after {}, end {:.4} (tail) {:.4} (full) after {seconds:.2} s, {cpu:.2} CPU-s",
                 reached.map_or("never".into(), |s| format!("{s:.2} s")),
                 outcome.metrics.and_then(|m| m.valid_elbo).unwrap_or(f64::NAN),
                 stats.elbo_mean(),

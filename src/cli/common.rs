@@ -26,8 +26,8 @@ pub(crate) struct Common {
 
 impl Common {
     pub(crate) fn start_threads(&self) -> LibResult<()> {
-        if self.threads == Some(0) {
-            return Err(Error::Usage("--threads must be at least 1".into()));
+        if let Some(threads) = self.threads.filter(|threads| !(1..=1024).contains(threads)) {
+            return Err(Error::Usage(format!("--threads must be from 1 to 1024; it is {threads}")));
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0));
         pool.build_global().map_err(|e| Error::Usage(format!("cannot start threads: {e}")))

@@ -40,7 +40,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let mut estep = args.backend.open()?;
     let network = load_model(&args.model)?;
-    let corpus = args.format.read(&args.corpus)?;
+    let corpus = args.format.read(&args.corpus, common)?;
     let alignment = align_with(&corpus, &network.names.tokens, common);
     let docs = alignment.docs(&corpus);
     let monitor = interruptible()?;

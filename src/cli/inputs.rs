@@ -20,8 +20,15 @@ pub(crate) struct FormatArgs {
     format: Option<FormatArg>,
 }
 
+/// Files above this size are announced: reading them takes a moment.
+const LARGE: u64 = 20_000_000;
+
 impl FormatArgs {
-    pub(crate) fn read(&self, path: &Path) -> Result<Corpus> {
+    pub(crate) fn read(&self, path: &Path, common: &Common) -> Result<Corpus> {
+        let n_bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+        if n_bytes > LARGE {
+            common.say(format_args!("reading {} ({} MB)", path.display(), n_bytes / 1_000_000));
+        }
         let format = self.format.map(|format| match format {
             FormatArg::Svmlight => Format::Svmlight,
             FormatArg::Jsonl => Format::Jsonl,

@@ -174,7 +174,7 @@ impl Args {
     }
 
     /// The corpus, and a graph with weights if its file has any.
-    fn inputs(&self) -> Result<(Corpus, Loaded)> {
+    fn inputs(&self, common: &Common) -> Result<(Corpus, Loaded)> {
         let graph = match &self.graph {
             Some(path) => load(path)?,
             None if self.corpus.is_none() => {
@@ -187,7 +187,7 @@ impl Args {
             }
         };
         let corpus = match &self.corpus {
-            Some(path) => self.format.read(path)?,
+            Some(path) => self.format.read(path, common)?,
             None => sample_corpus()?,
         };
         Ok((corpus, graph))
@@ -197,7 +197,7 @@ impl Args {
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.options()?;
     let mut estep = args.backend.open()?;
-    let (corpus, loaded) = args.inputs()?;
+    let (corpus, loaded) = args.inputs(common)?;
     if corpus.n_docs() == 0 {
         return Err(Error::Usage("the corpus has no documents to train on".into()).into());
     }

@@ -1,0 +1,39 @@
+//! The command line: every test runs the program in a temporary folder of its own.
+
+mod bad_corpora;
+mod bad_models;
+mod errors;
+mod eval;
+mod infer;
+mod model;
+mod options;
+#[cfg(unix)]
+mod signals;
+mod support;
+mod synth;
+mod topics;
+mod train;
+
+use support::Folder;
+
+#[test]
+fn every_help_has_an_example() {
+    let folder = Folder::new();
+    for command in ["", "train", "infer", "eval", "topics", "synth", "model convert"] {
+        let help = folder.stdout(&format!("{command} --help"));
+        assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");
+    }
+}
+
+#[test]
+fn version_is_the_packages() {
+    assert_eq!(Folder::new().stdout("--version"), concat!("noisyor ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn no_command_or_an_unknown_one_is_bad_usage() {
+    let folder = Folder::new();
+    folder.fails("", 2, &["Usage"]);
+    folder.fails("trian", 2, &["trian", "train"]);
+    folder.fails("eval", 2, &["MODEL", "CORPUS"]);
+}

@@ -1,0 +1,62 @@
+//! Interruption: the status is 130, and what was trained is saved.
+
+use crate::support::{Folder, parse, text};
+use assert_cmd::cargo::cargo_bin;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Ends the program if a test fails before it does.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "{what} does not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_signal_stops_training_and_saves_the_model() {
+    for signal in ["INT", "TERM"] {
+        let folder = Folder::new();
+        let (stdout, stderr) = (folder.path("stdout"), folder.path("stderr"));
+        let child = Command::new(cargo_bin!("noisyor"))
+            .args(["train", "--patience", "0", "--epochs", "100000", "-o", "run", "--json"])
+            .current_dir(folder.path(""))
+            .stdin(Stdio::null())
+            .stdout(std::fs::File::create(&stdout).unwrap())
+            .stderr(std::fs::File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        let mut running = Running(child);
+        let evaluated =
+            || std::fs::metadata(folder.path("run/metrics.jsonl")).is_ok_and(|file| file.len() > 0);
+        wait_for("the first evaluation", evaluated);
+        let sent = Command::new("kill").args(["-s", signal, &running.0.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let mut status = None;
+        wait_for("the end after a signal", || {
+            status = running.0.try_wait().unwrap();
+            status.is_some()
+        });
+
+        let message = folder.text("stderr");
+        assert_eq!(status.unwrap().code(), Some(130), "SIG{signal}: {message}");
+        assert!(message.ends_with("noisyor: interrupted\n"), "{message}");
+        let result = parse(&folder.text("stdout"));
+        assert_eq!(result["ended"], "interrupted");
+        assert_eq!(folder.names_in("run"), ["config.json", "metrics.jsonl", "model.safetensors"]);
+        assert!(folder.json_lines("run/metrics.jsonl").contains(&result["metrics"]));
+        assert!(text(&folder.run("topics run/model.safetensors").stdout).contains("Food & Drink"));
+    }
+}
