@@ -45,11 +45,23 @@ fn train_tiny20(case: &Case) {
     let alignment = align(&case.corpus, &case.network.names.tokens);
     let (graph, docs, monitor) = (&case.network.graph, alignment.docs(&case.corpus), Monitor::default());
     println!("tiny20 from scratch on the graph of tests/golden/tiny20_peer.json, 70/30 split by the seed");
-    for (name, batch, epochs) in [("mini-batches", BatchSize::Auto, 40), ("full batch", BatchSize::Full, 100)]
-    {
+    let hot = EStepOptions { temper: Some(Temper { from: 4.0, alternations: 6 }), ..EStepOptions::default() };
+    for (name, batch, epochs, estep_options) in [
+        ("mini-batches", BatchSize::Auto, 40, EStepOptions::default()),
+        ("full batch", BatchSize::Full, 100, EStepOptions::default()),
+        ("full, tempered 4,6", BatchSize::Full, 60, hot),
+    ] {
         for seed in 0..3 {
-            let options =
-                TrainOptions { seed, batch, epochs, valid: 0.3, patience: 0, ..TrainOptions::default() };
+            let estep = estep_options.clone();
+            let options = TrainOptions {
+                seed,
+                batch,
+                epochs,
+                estep,
+                valid: 0.3,
+                patience: 0,
+                ..TrainOptions::default()
+            };
             let options = options.check().expect("good options");
             let (cpu, mut reached, mut seconds) = (ProcessTime::now(), None, 0.0);
             let mut estep = CpuEStep::new();

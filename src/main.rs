@@ -9,7 +9,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("noisyor: {error:#}");
+            cli::tell(format_args!("noisyor: {error}"));
             ExitCode::from(error.downcast_ref::<noisyor::Error>().map_or(1, noisyor::Error::exit_status))
         }
     }

@@ -12,8 +12,8 @@
 pub const X_CAP: f32 = 80.0;
 /// Shares below this are taken as zero.
 pub const R_MIN: f32 = 1e-20;
-/// Leaks below this are computed as this, so that `f'(w0)` stays finite in f32.
-pub const LEAK_MIN: f64 = 1e-30;
+/// Weights below this are computed as this, so that `f'(w0)` and `w / sum w` stay finite in f32.
+pub const WEIGHT_MIN: f64 = 1e-30;
 
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
 // ln 2 in two parts, the first with its low bits zero, so that n * LN2_HI is exact for |n| < 2^9.

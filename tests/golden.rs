@@ -1,5 +1,7 @@
 //! Every quantity of the golden files: in f64 to 1e-9, in the fast path to what f32 allows.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::*;

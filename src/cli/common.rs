@@ -36,7 +36,7 @@ impl Common {
     /// Tells the user something, unless --quiet.
     pub(crate) fn say(&self, message: impl std::fmt::Display) {
         if !self.quiet {
-            eprintln!("{message}");
+            tell(message);
         }
     }
 
@@ -46,23 +46,33 @@ impl Common {
     }
 }
 
-/// Prints a result on standard output.
+/// A line on standard error; if that is closed, so be it.
+pub(crate) fn tell(message: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
+/// Prints a result on standard output. A reader that went away is an `io::Error` of its own, which ends the program
+/// quietly; anything else is a failed write.
 pub(crate) fn print(text: impl std::fmt::Display) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
-    write!(stdout, "{text}")?;
-    stdout.flush()?;
-    Ok(())
+    match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        result => Ok(result.map_err(|error| Error::io("standard output".as_ref(), error))?),
+    }
 }
 
 /// A monitor that Ctrl-C and termination signals stop; a second one ends the program at once.
-pub(crate) fn interruptible() -> LibResult<Arc<Monitor>> {
+pub(crate) fn interruptible(common: &Common) -> LibResult<Arc<Monitor>> {
+    let quiet = common.quiet;
     let monitor = Arc::new(Monitor::default());
     let shared = Arc::clone(&monitor);
     ctrlc::set_handler(move || {
         if shared.stop.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
-        eprintln!("\nstopping; once more to stop at once");
+        if !quiet {
+            tell("\nstopping; once more to stop at once");
+        }
     })
     .map_err(|e| Error::Usage(format!("cannot listen for Ctrl-C: {e}")))?;
     Ok(monitor)

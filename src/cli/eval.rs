@@ -43,7 +43,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let corpus = args.format.read(&args.corpus, common)?;
     let alignment = align_with(&corpus, &network.names.tokens, common);
     let docs = alignment.docs(&corpus);
-    let monitor = interruptible()?;
+    let monitor = interruptible(common)?;
 
     let progress = Progress::start(common, &monitor, "evaluating", docs.n_docs() as u64);
     let mut elbo = Vec::new();

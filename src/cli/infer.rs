@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let corpus = args.format.read(&args.corpus, common)?;
     let alignment = align_with(&corpus, &network.names.tokens, common);
     let docs = alignment.docs(&corpus);
-    let monitor = interruptible()?;
+    let monitor = interruptible(common)?;
     let params = Params::derive(&network.graph, &network.weights, options.bound)?;
     let mut writer = TopicWriter::create(&args.output, &network.names, &corpus, args.threshold, &params)?;
 

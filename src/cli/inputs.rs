@@ -24,6 +24,10 @@ pub(crate) struct FormatArgs {
 const LARGE: u64 = 20_000_000;
 
 impl FormatArgs {
+    pub(crate) fn is_given(&self) -> bool {
+        self.format.is_some()
+    }
+
     pub(crate) fn read(&self, path: &Path, common: &Common) -> Result<Corpus> {
         let n_bytes = std::fs::metadata(path).map_or(0, |file| file.len());
         if n_bytes > LARGE {

@@ -12,7 +12,7 @@ mod train;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-pub(crate) use common::Common;
+pub(crate) use common::{Common, tell};
 
 /// Trains noisy-OR Bayesian networks: hierarchical topic models of binary data.
 ///

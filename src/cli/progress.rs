@@ -1,6 +1,6 @@
 //! Progress of anything longer than a moment: a bar on a terminal, plain lines elsewhere.
 
-use super::Common;
+use super::{Common, tell};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use noisyor::estep::Monitor;
 use std::io::IsTerminal;
@@ -43,7 +43,7 @@ impl Progress {
     /// Prints a line above the bar.
     pub(crate) fn line(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| eprintln!("{text}"));
+            self.bar.suspend(|| tell(text));
         }
     }
 }
@@ -59,7 +59,7 @@ fn follow(bar: &ProgressBar, done: &AtomicBool, monitor: &Monitor, plain: bool, 
             last_line = Instant::now();
             let rate = n_done as f64 / start.elapsed().as_secs_f64();
             let left = (n_docs - n_done) as f64 / rate;
-            eprintln!("{what}: {n_done} of {n_docs} documents, {rate:.0}/s, {left:.0} s left");
+            tell(format_args!("{what}: {n_done} of {n_docs} documents, {rate:.0}/s, {left:.0} s left"));
         }
     }
 }

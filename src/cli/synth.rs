@@ -90,7 +90,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 
 /// Writes corpus and truth; returns the number of tokens over all documents.
 fn write_documents(args: &Args, network: &Network, n_docs: u64, common: &Common) -> Result<u64> {
-    let monitor = interruptible()?;
+    let monitor = interruptible(common)?;
     let _progress = Progress::start(common, &monitor, "sampling", n_docs);
     let name = match args.format {
         CorpusFormat::Svmlight => "corpus.svm",

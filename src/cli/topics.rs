@@ -3,7 +3,7 @@
 use super::{Common, common::print};
 use anyhow::Result;
 use noisyor::network::load_model;
-use noisyor::report::{TopicTree, topic_tree};
+use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
 use std::path::PathBuf;
 
 /// The hierarchy of topics with their strongest tokens
@@ -16,8 +16,8 @@ pub(crate) struct Args {
     /// Tokens per topic
     #[arg(long, default_value_t = 8, value_name = "N")]
     top: usize,
-    /// Levels of topics
-    #[arg(long, default_value_t = 64, value_name = "N", hide_default_value = true)]
+    /// Levels of topics, at most 64
+    #[arg(long, default_value_t = MAX_DEPTH, value_name = "N", hide_default_value = true)]
     depth: usize,
 }
 

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use noisyor::corpus::{Corpus, Docs, Item, sample_corpus, sample_network};
 use noisyor::estep::{EStep, Monitor, Params, Work};
 use noisyor::network::{Init, Loaded, Network, Weights, load};
-use noisyor::report::{TopicTree, topic_tree};
+use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
 use noisyor::train::{
     BatchSize, CheckedOptions, Ended, Event, Metrics, Outcome, RateSchedule, RunFolder, StepRule,
     TrainOptions, train,
@@ -64,18 +64,18 @@ struct TrainingArgs {
     /// Weight step: closed-form EM, the paper's gradient step, or Adam
     #[arg(long, value_enum, default_value_t = StepArg::Em)]
     step: StepArg,
-    /// EM: penalty on the edge weights, in documents
-    #[arg(long, default_value_t = 1.0, value_name = "L")]
-    lambda: f64,
+    /// EM: penalty on the edge weights, in documents [default: 1]
+    #[arg(long, value_name = "L")]
+    lambda: Option<f64>,
     /// Rate of the paper's step or Adam [default: 0.001 paper, 0.02 adam]
     #[arg(long, value_name = "RHO")]
     rate: Option<f64>,
     /// How the rate falls [default: constant for paper, cosine for adam]
     #[arg(long, value_enum)]
     rate_schedule: Option<ScheduleArg>,
-    /// Paper's step: factor on the rate of edges (leaks have 1)
-    #[arg(long, default_value_t = 1000.0)]
-    c: f64,
+    /// Paper's step: factor on the rate of edges (leaks have 1) [default: 1000]
+    #[arg(long)]
+    c: Option<f64>,
     /// Smallest edge weight; leaks have min(this, 0.1 / documents)
     #[arg(long, default_value_t = TrainOptions::default().floor, value_name = "EPSILON")]
     floor: f64,
@@ -135,16 +135,22 @@ impl Args {
             Some(ScheduleArg::Power) => RateSchedule::Power,
             Some(ScheduleArg::Cosine) => RateSchedule::Cosine,
         };
+        if args.lambda.is_some() && args.step != StepArg::Em {
+            return Err(Error::Usage("--lambda belongs to --step em".into()));
+        }
+        if args.c.is_some() && args.step != StepArg::Paper {
+            return Err(Error::Usage("--c belongs to --step paper".into()));
+        }
         let step = match args.step {
             StepArg::Em if args.rate.is_some() || args.rate_schedule.is_some() => {
                 return Err(Error::Usage(
                     "--step em has no rate; use --step paper or adam with --rate".into(),
                 ));
             }
-            StepArg::Em => StepRule::Em { lambda: args.lambda },
+            StepArg::Em => StepRule::Em { lambda: args.lambda.unwrap_or(1.0) },
             StepArg::Paper => StepRule::Paper {
                 rate: args.rate.unwrap_or(0.001),
-                c: args.c,
+                c: args.c.unwrap_or(1000.0),
                 schedule: schedule(RateSchedule::Constant),
             },
             StepArg::Adam => {
@@ -187,6 +193,11 @@ impl Args {
             }
         };
         let corpus = match &self.corpus {
+            None if self.format.is_given() => {
+                return Err(
+                    Error::Usage("--format says how to read a corpus, and none is given".into()).into()
+                );
+            }
             Some(path) => self.format.read(path, common)?,
             None => sample_corpus()?,
         };
@@ -203,18 +214,15 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     }
     let alignment = align_with(&corpus, &loaded.names.tokens, common);
     let docs = alignment.docs(&corpus);
-    let monitor = interruptible()?;
+    let monitor = interruptible(common)?;
     let Loaded { graph, names, weights: reference, .. } = loaded;
     let mut folder = RunFolder::create(args.output.as_deref())?;
     let path_or_sample =
         |path: &Option<PathBuf>| path.as_ref().map_or("sample".into(), |p| p.display().to_string());
-    folder.write_config(
-        &options,
-        json!({
-            "corpus": path_or_sample(&args.corpus), "graph": path_or_sample(&args.graph), "docs": corpus.n_docs(),
-            "topics": graph.n_topics(), "tokens": graph.n_tokens(), "edges": graph.n_edges(), "backend": estep.name(),
-        }),
-    )?;
+    let about = json!({
+        "corpus": path_or_sample(&args.corpus), "graph": path_or_sample(&args.graph), "docs": corpus.n_docs(),
+        "topics": graph.n_topics(), "tokens": graph.n_tokens(), "edges": graph.n_edges(), "backend": estep.name(),
+    });
     common.say(format_args!(
         "{} documents, {} topics, {} tokens, {} edges; {}",
         corpus.n_docs(),
@@ -226,8 +234,22 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 
     let mut network =
         Network { weights: Weights { leak: vec![], edge: vec![] }, graph, names, training: String::new() };
-    let outcome =
-        train_with_progress(&mut network, docs, &options, estep.as_mut(), &monitor, &mut folder, common)?;
+    let outcome = match train_with_progress(
+        &mut network,
+        docs,
+        &options,
+        estep.as_mut(),
+        &monitor,
+        &mut folder,
+        about,
+        common,
+    ) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            folder.discard_if_empty();
+            return Err(error.into());
+        }
+    };
     network.training = summary(&options, outcome.metrics.as_ref());
     network.weights = outcome.weights.clone();
     folder.save_model(&network)?;
@@ -241,6 +263,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 /// Seconds between saves of a model that keeps improving.
 const SAVE_EVERY: Duration = Duration::from_secs(30);
 
+#[allow(clippy::too_many_arguments)]
 fn train_with_progress(
     network: &mut Network,
     docs: Docs<'_>,
@@ -248,20 +271,26 @@ fn train_with_progress(
     estep: &mut dyn EStep,
     monitor: &Arc<Monitor>,
     folder: &mut RunFolder,
+    mut about: serde_json::Value,
     common: &Common,
 ) -> LibResult<Outcome> {
     let graph = network.graph.clone();
     let (mut progress, mut last_valid, mut last_save) = (None, None, Instant::now());
     train(&graph, docs, options, estep, monitor, &mut |event| {
         match event {
-            Event::Started { n_train, n_valid, n_distinct, n_steps } => {
-                let n_batches = options.batch.n_batches(*n_train) as u64;
+            Event::Started { n_train, n_valid, n_distinct, n_steps, n_batches, leak_floor } => {
+                about["train_docs"] = json!(n_train);
+                about["valid_docs"] = json!(n_valid);
+                about["batches_per_epoch"] = json!(n_batches);
+                about["leak_floor"] = json!(leak_floor);
+                folder.write_config(options, about.take())?;
+                let n_batches = *n_batches as u64;
                 let n_epochs = n_steps.div_ceil(n_batches);
                 let n_evaluations = n_epochs.div_ceil(u64::from(options.eval_every));
                 let n_docs = n_steps * *n_train as u64 / n_batches + n_evaluations * *n_valid as u64;
                 common.say(format_args!(
-                    "training on {n_train} documents ({n_distinct} distinct), {n_valid} held out; at most {n_steps} \
-                     steps in {n_epochs} epochs"
+                    "training on {n_train} documents ({n_distinct} distinct), {n_valid} held out; epochs: {n_epochs}, \
+                     steps: {n_steps} at most"
                 ));
                 progress = Some(Progress::start(common, monitor, "training", n_docs));
             }
@@ -357,7 +386,7 @@ fn report(
             })
         ));
     }
-    let mut text = TopicTree::text(&topic_tree(network, 8, usize::MAX)) + "\n";
+    let mut text = TopicTree::text(&topic_tree(network, 8, MAX_DEPTH)) + "\n";
     if let Some(valid) = valid_elbo {
         text +=
             &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", items.len());
@@ -367,7 +396,7 @@ fn report(
     }
     let metrics = outcome.metrics.as_ref();
     text += &match metrics {
-        Some(m) => format!("{ended}; best after epoch {:.0} (step {})\n", m.epoch, m.step),
+        Some(m) => format!("{ended}; best after {:.2} epochs (step {})\n", m.epoch, m.step),
         None => format!("{ended}\n"),
     };
     print(text + &format!("run folder: {}\n", folder.display()))

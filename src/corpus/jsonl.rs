@@ -73,8 +73,15 @@ fn parse_line(
     names: &mut Vec<String>,
     document: &mut Document,
 ) -> Result<(), String> {
-    let parsed: Line = serde_json::from_slice(line)
-        .map_err(|e| format!("column {}: {e}; expected {{\"tokens\": [\"word\", ...]}}", e.column()))?;
+    if line.trim_ascii_start().first() != Some(&b'{') {
+        return Err("is not a JSON object; expected {\"tokens\": [\"word\", ...]}".to_owned());
+    }
+    let parsed: Line = serde_json::from_slice(line).map_err(|e| {
+        let text = e.to_string();
+        // Its own line number is always 1 here.
+        let text = text.split(" at line ").next().unwrap_or(&text);
+        format!("column {}: {text}; expected {{\"tokens\": [\"word\", ...]}}", e.column())
+    })?;
     let Some(tokens) = parsed.tokens else {
         return Err(match parsed.text {
             Some(_) => "has 'text' but no 'tokens': split the text into words first".to_owned(),

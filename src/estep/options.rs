@@ -107,6 +107,10 @@ impl EStepOptions {
             Some(temper) if !(temper.from >= 1.0 && temper.from.is_finite()) => {
                 Err(Error::Usage(format!("temperature {} is not at least 1", temper.from)))
             }
+            Some(temper) if temper.alternations >= self.max_alternations => Err(Error::Usage(format!(
+                "tempering over {} alternations never reaches T = 1 within the {} there are at most; raise --estep-max",
+                temper.alternations, self.max_alternations
+            ))),
             _ => Ok(()),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::Bound;
 use crate::error::{Error, Result};
-use crate::network::{Graph, Weights};
-use crate::numeric::{LEAK_MIN, f64 as exact};
+use crate::network::{Graph, MAX_WEIGHT, Weights};
+use crate::numeric::{WEIGHT_MIN, f64 as exact};
 
 /// Parameters of one weight step.
 #[derive(Debug, Clone, Default)]
@@ -26,9 +26,11 @@ impl Params {
     /// Derives the parameters; fails, naming it, on a weight that is not finite and positive.
     pub fn derive(graph: &Graph, weights: &Weights, bound: Bound) -> Result<Self> {
         if let Some(fault) = weights.fault(graph, &|node| format!("node {node}")) {
-            return Err(Error::Numeric(format!("{fault}: every weight must be finite and above zero")));
+            return Err(Error::Numeric(format!(
+                "{fault}: every weight must be above zero and at most {MAX_WEIGHT}"
+            )));
         }
-        let leak = |node: usize| weights.leak[node].max(LEAK_MIN);
+        let leak = |node: usize| weights.leak[node].max(WEIGHT_MIN);
         let mut child_sums = vec![0.0; graph.n_nodes()];
         for (&parent, &weight) in graph.edge_parents().iter().zip(&weights.edge) {
             child_sums[parent as usize] += weight;
@@ -37,7 +39,7 @@ impl Params {
             (0..graph.n_nodes()).map(|node| exact::beta(leak(node)) - child_sums[node]).collect();
         let topics = if bound == Bound::Tail { &bias[..graph.n_topics()] } else { &[] };
         let mut params = Self {
-            edge: weights.edge.iter().map(|&w| w as f32).collect(),
+            edge: weights.edge.iter().map(|&w| w.max(WEIGHT_MIN) as f32).collect(),
             slope: (0..graph.n_nodes()).map(|node| exact::log1mexp_slope(leak(node)) as f32).collect(),
             tail: topics.iter().map(|&bias| exact::softplus(bias) as f32).collect(),
             tail_q: topics.iter().map(|&bias| exact::sigmoid(bias)).collect(),

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::estep::{DocResults, Params};
 use crate::files::AtomicFile;
 use crate::network::Names;
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -21,13 +21,13 @@ pub enum OutputFormat {
 impl OutputFormat {
     /// The format that a file name asks for.
     pub fn of(path: &Path) -> Result<Self> {
-        match path.extension().and_then(|e| e.to_str()) {
-            Some("jsonl") => Ok(Self::Jsonl),
-            Some("tsv") => Ok(Self::Tsv),
-            other => Err(Error::Usage(format!(
-                "{}: topic probabilities are written as .jsonl or .tsv; this name ends in '{}'",
-                path.display(),
-                other.unwrap_or("")
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+        match extension.as_str() {
+            "jsonl" => Ok(Self::Jsonl),
+            "tsv" => Ok(Self::Tsv),
+            _ => Err(Error::Usage(format!(
+                "{}: topic probabilities are written as .jsonl or .tsv; this name ends in '{extension}'",
+                path.display()
             ))),
         }
     }
@@ -98,9 +98,8 @@ impl<'a> TopicWriter<'a> {
         let id = self.corpus.id(doc_ix);
         let text = match self.format {
             OutputFormat::Jsonl => {
-                let topics: Map<String, Value> =
-                    self.line.iter().map(|&(topic, q)| (self.names.of(topic).to_owned(), json!(q))).collect();
-                json!({"doc": id, "elbo": elbo, "topics": topics}).to_string() + "\n"
+                let line = JsonLine { doc: &id, elbo, topics: Strengths(&self.line, self.names) };
+                serde_json::to_string(&line).map_err(|e| Error::io(&self.path, e.into()))? + "\n"
             }
             OutputFormat::Tsv => {
                 let line = |&(topic, q): &(u32, f32)| {
@@ -119,6 +118,22 @@ impl<'a> TopicWriter<'a> {
     /// Puts the file in place.
     pub fn commit(self) -> Result<()> {
         self.file.commit()
+    }
+}
+
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    doc: &'a str,
+    elbo: f64,
+    topics: Strengths<'a>,
+}
+
+/// Topics with their q as a JSON object, in the order given: strongest first.
+struct Strengths<'a>(&'a [(u32, f32)], &'a Names);
+
+impl Serialize for Strengths<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|&(topic, q)| (self.1.of(topic), q)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Loading and saving: one entry for every format, one place where parts become a validated network.
 
-use super::{Graph, Names, Network, Weights, edge_list, fingerprint, json, safetensors};
+use super::{Graph, MAX_WEIGHT, Names, Network, Weights, edge_list, fingerprint, json, safetensors};
 use crate::error::{Error, Result};
 use crate::files;
 use std::path::Path;
@@ -101,7 +101,9 @@ fn assemble(path: &Path, parts: Parts) -> Result<Loaded> {
             }
             let weights = Weights { leak, edge: order.iter().map(|&at| edge[at as usize]).collect() };
             if let Some(fault_found) = weights.fault(&graph, &named) {
-                return Err(fault(format!("{fault_found}; weights must be finite and above zero")));
+                return Err(fault(format!(
+                    "{fault_found}; weights must be above zero and at most {MAX_WEIGHT}"
+                )));
             }
             Some(weights)
         }

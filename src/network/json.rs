@@ -58,6 +58,7 @@ impl<'de> Deserialize<'de> for Edge {
 
 /// Parses a model or graph; the error is (line, message).
 pub(super) fn parse(bytes: &[u8]) -> Result<Parts, (Option<u64>, String)> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let file: File = serde_json::from_slice(bytes).map_err(|e| (Some(e.line() as u64), e.to_string()))?;
     if file.format != FORMAT {
         return Err((None, format!("format is '{}', expected '{FORMAT}'", file.format)));

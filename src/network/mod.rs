@@ -14,7 +14,7 @@ pub use file::{Loaded, load, load_bytes, load_model, save};
 pub use fingerprint::fingerprint;
 pub use graph::{Graph, GraphFault};
 pub use init::{Init, initial_weights};
-pub use weights::Weights;
+pub use weights::{MAX_WEIGHT, Weights};
 
 use rustc_hash::FxHashMap;
 

@@ -78,6 +78,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
 pub(super) fn format(network: &Network) -> Result<Vec<u8>, String> {
     let mut rounded = network.clone();
     rounded.weights.round_to_f32();
+    if let Some(fault) = rounded.weights.fault(&rounded.graph, &|node| rounded.names.of(node).to_owned()) {
+        return Err(format!("rounded to f32, {fault}, which is no weight; use .json, which holds f64"));
+    }
     let Network { graph, weights, names, training } = &rounded;
     let f32s = |values: &[f64]| values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect::<Vec<u8>>();
     // Eight-byte numbers first: every tensor is then aligned.

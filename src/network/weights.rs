@@ -2,6 +2,9 @@
 
 use super::Graph;
 
+/// Larger weights are refused: exp(-w) is zero long before, and sums of them would leave the range of f32.
+pub const MAX_WEIGHT: f64 = 1e6;
+
 /// Leak and edge weights, f64 on the host; the fast path derives its f32 parameters from them.
 ///
 /// Training rounds every step to f32, so that a model file holds exactly the weights that were trained.
@@ -14,9 +17,9 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The first weight that is not finite and positive, in words.
+    /// The first weight that is not in `(0, MAX_WEIGHT]`, in words.
     pub fn fault(&self, graph: &Graph, name: &dyn Fn(u32) -> String) -> Option<String> {
-        let bad = |weight: &f64| !(weight.is_finite() && *weight > 0.0);
+        let bad = |weight: &f64| !(*weight > 0.0 && *weight <= MAX_WEIGHT);
         if let Some(node) = self.leak.iter().position(bad) {
             return Some(format!("the leak of '{}' is {}", name(node as u32), self.leak[node]));
         }

@@ -2,4 +2,4 @@
 
 mod topics;
 
-pub use topics::{TopicTree, topic_tree};
+pub use topics::{MAX_DEPTH, TopicTree, topic_tree};

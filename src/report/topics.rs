@@ -19,6 +19,9 @@ pub struct TopicTree {
     pub also: Vec<String>,
 }
 
+/// Levels shown at most, whatever is asked for: deeper graphs are cut there.
+pub const MAX_DEPTH: usize = 64;
+
 /// The hierarchy from the topics without parents down; `top` tokens each, `depth` levels of topics.
 pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree> {
     let graph = &network.graph;
@@ -28,6 +31,7 @@ pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree>
     };
     let main_edge: Vec<Option<usize>> = (0..graph.n_topics()).map(strongest).collect();
     let roots = (0..graph.n_topics()).filter(|&topic| main_edge[topic].is_none());
+    let depth = depth.min(MAX_DEPTH);
     roots.map(|topic| subtree(network, &main_edge, topic, network.weights.leak[topic], top, depth)).collect()
 }
 

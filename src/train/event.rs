@@ -36,6 +36,10 @@ pub enum Event<'a> {
         n_distinct: usize,
         /// Weight steps at most.
         n_steps: u64,
+        /// Weight steps per epoch.
+        n_batches: usize,
+        /// The smallest leak there will be.
+        leak_floor: f64,
     },
     /// The bound was evaluated.
     Evaluated {

@@ -55,6 +55,16 @@ impl RunFolder {
         files::replace(&self.path.join("config.json"), text.as_bytes())
     }
 
+    /// Removes the folder again, if nothing was trained.
+    pub fn discard_if_empty(self) {
+        if self.metrics.metadata().is_ok_and(|file| file.len() == 0) && !self.model_path().exists() {
+            // Nothing of worth is in it; what cannot be removed stays.
+            let _ = fs::remove_file(self.path.join("metrics.jsonl"));
+            let _ = fs::remove_file(self.path.join("config.json"));
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+
     /// Adds a line of metrics.
     pub fn write_metrics(&mut self, metrics: &Metrics) -> Result<()> {
         let line = serde_json::to_string(metrics).map_err(|e| Error::Usage(e.to_string()))? + "\n";

@@ -57,15 +57,16 @@ pub fn train(
     let n_batches = options.batch.n_batches(train_docs.len());
     let mut n_steps = u64::from(options.epochs) * n_batches as u64;
     n_steps = options.max_steps.map_or(n_steps, |most| most.min(n_steps));
+    let default_leak_floor = options.floor.min(0.1 / train_docs.len() as f64);
+    let leak_floor = options.leak_floor.unwrap_or(default_leak_floor);
     on_event(&Event::Started {
         n_train: train_docs.len(),
         n_valid: valid_docs.len(),
         n_distinct: Item::shared(&train_docs, &group).len(),
         n_steps,
+        n_batches,
+        leak_floor,
     })?;
-
-    let default_leak_floor = options.floor.min(0.1 / train_docs.len() as f64);
-    let leak_floor = options.leak_floor.unwrap_or(default_leak_floor);
     let frequency = token_frequency(&docs, &train_docs, graph.n_tokens());
     let weights =
         initial_weights(graph, options.init, &frequency, leak_floor, &mut rng(options.seed, Stream::Init));

@@ -7,6 +7,7 @@ mod eval;
 mod infer;
 mod model;
 mod options;
+mod robust;
 #[cfg(unix)]
 mod signals;
 mod support;

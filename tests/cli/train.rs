@@ -139,7 +139,7 @@ fn nothing_held_out() {
     let folder = pantry();
     let stdout = folder.stdout("train docs.jsonl --graph graph.tsv --valid 0 --epochs 3 -o run");
     assert!(!stdout.contains("held-out"), "{stdout}");
-    assert!(stdout.contains("finished; best after epoch 3"), "{stdout}");
+    assert!(stdout.contains("finished; best after 3.00 epochs"), "{stdout}");
     let lines = folder.json_lines("run/metrics.jsonl");
     assert_eq!(lines.iter().map(|line| &line["valid_elbo"]).collect::<Vec<_>>(), [&Value::Null; 3]);
     assert!(lines.iter().all(|line| number(&line["train_elbo"]) < 0.0));
