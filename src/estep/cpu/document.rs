@@ -7,7 +7,7 @@ use super::r_update::{init_r, update_r};
 use crate::batch::Batch;
 use crate::estep::{EStepOptions, Params, Stats};
 use crate::network::Graph;
-use crate::numeric::softplus;
+use crate::numeric::{sigmoid, softplus};
 use multiversion::multiversion;
 
 /// Where every q starts.
@@ -86,12 +86,14 @@ impl DocState {
             let from = batch.nodes[at].edge_begin as usize - first;
             let to = batch.nodes[at + 1].edge_begin as usize - first;
             self.bias.push(params.bias[id]);
-            let w = &mut self.terms.w[from..to];
-            for (w, &weight) in w.iter_mut().zip(&params.edge[graph.edges_into(id)]) {
-                *w = weight;
+            let (w, slope) = (&mut self.terms.w[from..to], &mut self.terms.slope[from..to]);
+            let weights = &params.edge[graph.edges_into(id)];
+            let mut sum = 0.0;
+            for j in 0..w.len() {
+                (w[j], slope[j]) = (weights[j], params.slope[id]);
+                sum += weights[j];
             }
-            init_r(w, &mut self.terms.r[from..to]);
-            self.terms.slope[from..to].fill(params.slope[id]);
+            init_r(w, sum, &mut self.terms.r[from..to]);
         }
         self.q[doc.token_begin as usize..next_doc.node_begin as usize].fill(1.0);
         self.terms.update(n_edges);
@@ -150,7 +152,7 @@ impl DocState {
         options.max_alternations
     }
 
-    /// Eq. 9 at the final q and r; entropy as softplus(g) - q g, sums in f64.
+    /// Eq. 9 at the final q and r, sums in f64.
     #[inline(always)]
     pub(super) fn bound(&self, batch: &Batch, doc_ix: usize, params: &Params) -> f64 {
         let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
@@ -165,11 +167,25 @@ impl DocState {
             }
             elbo += f64::from(self.q[at] * inside);
             if at < doc.token_begin as usize {
-                let logit = self.logit[at];
-                elbo += f64::from(softplus(logit) - self.q[at] * logit);
                 elbo -= f64::from(params.tail[node.id as usize]);
             }
         }
-        elbo
+        elbo + entropy(&self.logit[batch.topics(doc_ix)])
     }
+}
+
+/// Entropy of q = sigmoid(g): softplus(g) - q g, summed; in whole groups, so that all of it is vectorised.
+#[inline(always)]
+fn entropy(logits: &[f32]) -> f64 {
+    const GROUP: usize = 8;
+    let mut sum = 0.0;
+    for group in logits.chunks(GROUP) {
+        let mut terms = [0.0f32; GROUP];
+        terms[..group.len()].copy_from_slice(group);
+        for term in &mut terms {
+            *term = softplus(*term) - sigmoid(*term) * *term;
+        }
+        sum += terms[..group.len()].iter().map(|&term| f64::from(term)).sum::<f64>();
+    }
+    sum
 }

@@ -11,8 +11,8 @@ use crate::numeric::R_MIN;
 
 /// `r_ki = w_ki / sum_k w_ki` (Sec. 4.1.3).
 #[inline(always)]
-pub(super) fn init_r(w: &[f32], r: &mut [f32]) {
-    let inverse = 1.0 / w.iter().sum::<f32>();
+pub(super) fn init_r(w: &[f32], sum: f32, r: &mut [f32]) {
+    let inverse = 1.0 / sum;
     for (r, &w) in r.iter_mut().zip(w) {
         *r = w * inverse;
     }
