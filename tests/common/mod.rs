@@ -1,8 +1,12 @@
 //! What several tests share: golden files, random networks, and the tolerances, each with its reason.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
-use noisyor::corpus::{Alignment, Corpus, align};
+use noisyor::corpus::{Alignment, Corpus, Docs, Item, align};
+use noisyor::estep::cpu::{CpuEStep, Probe};
+use noisyor::estep::oracle::{Oracle, Point};
+use noisyor::estep::{Bound, DocResults, EStep, EStepOptions, Monitor, Params, Stats, Work};
 use noisyor::network::{Graph, Names, Network, Weights, load_bytes};
+use noisyor::numeric::f64::{beta, log1mexp};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -16,6 +20,36 @@ pub const F32_BOUND: f64 = 3e-6;
 pub const F32_LOG_ODDS: f64 = 3e-6;
 /// Gradient sums of the fast path, relative to 1 + |sum|: one exponential and one division each.
 pub const F32_SUMS: f64 = 5e-6;
+/// Bounds of the fast path, relative to [`bound_size`]: every term is good to 4e-7 (src/numeric.rs).
+pub const F32_TERMS: f64 = 4e-7;
+/// What an update of the fast path may lose: f32 holds no 1 - q below 6e-8, and what an error dg of the
+/// log-odds loses is of second order, dg^2 / 8.
+pub const F32_UPDATE: f64 = 1e-7;
+/// Sums in f64 of the same f32 terms in another order, relative to the sum: at most a thousand terms, all
+/// positive.
+pub const F64_SUMS: f64 = 1e-12;
+/// Sums that an item's count has multiplied in f32, relative to the sum: four roundings of 6e-8, against
+/// three without a count.
+pub const F32_COUNT: f64 = 4.2e-7;
+/// f64 bounds before and after an update: about a thousand terms of at most 100, each good to 1e-16.
+pub const F64_UPDATE: f64 = 1e-10;
+/// Central differences over 1e-4 of a weight's logarithm: truncation 2e-9, rounding 1e-10, relative to the
+/// size of a bound of about 100.
+pub const DIFFERENCE: f64 = 1e-7;
+/// What ten topics at the floor can change in log p of a document of four tokens: each topic is on with
+/// probability 1e-5 and then at most doubles the chance of every token, 10 * 1e-5 * 2^4.
+pub const AT_FLOOR: f64 = 1.6e-3;
+/// Adam's first step against the rate of 0.01: its epsilon of 1e-8, times the rate, against gradients above
+/// 1e-4.
+pub const ADAM_FIRST: f64 = 1e-6;
+/// (Mean, maximum) error of recovered weights: with 20,000 documents an edge weight w of a topic that is on
+/// in a fifth of them is uncertain by sqrt((exp(w) - 1) / 4000), 0.02 to 0.05 for w of 1 to 2.5; about three
+/// times the largest for the maximum of 56.
+pub const RECOVERED_EDGES: (f64, f64) = (0.04, 0.16);
+/// The same for topic leaks of 0.1 to 0.3: uncertain by sqrt((exp(w) - 1) / 20000), 0.002 to 0.004.
+pub const RECOVERED_TOPIC_LEAKS: (f64, f64) = (0.006, 0.012);
+/// The same for token leaks of 0.005 to 0.05, uncertain by 0.0005 to 0.0016, and what mean field adds.
+pub const RECOVERED_TOKEN_LEAKS: (f64, f64) = (0.003, 0.009);
 /// The peer clips q, r and w at 1e-5 (tests/golden/README.md).
 pub const PEER: f64 = 2e-3;
 
@@ -132,4 +166,145 @@ pub fn random_docs(network: &Network, seed: u64, n_docs: usize) -> Vec<Vec<u32>>
         (0..n_tokens).filter(|_| rng.random::<f64>() < share).collect()
     }));
     docs
+}
+
+/// Random networks of up to the given size, each with its seed and some documents. Weights are f32 numbers,
+/// as training leaves them: both paths then start from the same ones.
+pub fn random_cases(
+    n: u64,
+    n_topics: usize,
+    n_tokens: usize,
+) -> impl Iterator<Item = (u64, Network, Vec<Vec<u32>>)> {
+    (0..n).map(move |seed| {
+        let mut network = random_network(seed, n_topics, n_tokens);
+        network.weights.round_to_f32();
+        let docs = random_docs(&network, seed, 3);
+        (seed, network, docs)
+    })
+}
+
+/// The oracle of one document.
+pub fn oracle<'a>(network: &'a Network, tokens: &'a [u32]) -> Oracle<'a> {
+    Oracle { graph: &network.graph, weights: &network.weights, tokens }
+}
+
+/// Any q (0 outside) and any r.
+pub fn random_point(network: &Network, inside: &[bool], rng: &mut ChaCha8Rng) -> Point {
+    let q = inside.iter().map(|&inside| if inside { rng.random_range(0.001..0.999) } else { 0.0 }).collect();
+    let mut r: Vec<f64> = (0..network.graph.n_edges()).map(|_| rng.random_range(0.01..1.0)).collect();
+    normalise(network, &mut r);
+    Point { q, r }
+}
+
+/// Makes the r of every node sum to one.
+pub fn normalise(network: &Network, r: &mut [f64]) {
+    for node in 0..network.graph.n_nodes() {
+        let shares = &mut r[network.graph.edges_into(node)];
+        let sum: f64 = shares.iter().sum();
+        shares.iter_mut().for_each(|r| *r /= sum);
+    }
+}
+
+/// What the fast path gives for every item, and its sums.
+pub struct Ran {
+    pub elbo: Vec<f64>,
+    /// q of every topic of the network, 0 outside the item's model.
+    pub q: Vec<Vec<f32>>,
+    pub stats: Stats,
+}
+
+/// The fast path over whole documents.
+pub fn run_docs(network: &Network, docs: &[Vec<u32>], options: &EStepOptions) -> Ran {
+    let (corpus, alignment) = corpus_of(network, docs.iter().cloned());
+    let all: Vec<u32> = (0..docs.len() as u32).collect();
+    run_items(network, alignment.docs(&corpus), &Item::each(&all), options)
+}
+
+/// The fast path over items.
+pub fn run_items(network: &Network, docs: Docs<'_>, items: &[Item], options: &EStepOptions) -> Ran {
+    let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
+    let (mut elbo, mut q) = (Vec::new(), Vec::new());
+    let mut sink = |results: &DocResults<'_>| {
+        assert_eq!(results.first_item, elbo.len(), "results come in the order of the items");
+        elbo.extend_from_slice(results.elbo);
+        for doc_ix in 0..results.batch.n_docs() {
+            let mut dense = vec![0.0; network.graph.n_topics()];
+            results.batch.topics(doc_ix).for_each(|at| {
+                dense[results.batch.nodes[at].id as usize] = results.q[at];
+            });
+            q.push(dense);
+        }
+        Ok(())
+    };
+    let monitor = &Monitor::default();
+    let work = Work { graph: &network.graph, docs, items, options, gradients: true, monitor };
+    let stats = CpuEStep::new().run(&work, &params, Some(&mut sink)).unwrap();
+    Ran { elbo, q, stats }
+}
+
+/// The fast path at a document's start, q = 0.5 and r = w / sum w.
+pub fn probe_at_start<'a>(
+    network: &'a Network,
+    docs: &Docs<'_>,
+    doc_ix: usize,
+    bound: Bound,
+    params: &'a Params,
+) -> Probe<'a> {
+    let mut probe = Probe::new(&network.graph, docs, doc_ix as u32, bound, params);
+    let mut r = vec![0.0; network.graph.n_edges()];
+    probe.r().into_iter().for_each(|(edge, share)| r[edge] = share);
+    probe.set(&vec![0.5; network.graph.n_topics()], &r);
+    probe
+}
+
+/// The fast path's alternations (one q sweep, one accelerated r iteration), update by update.
+pub fn alternate(probe: &mut Probe<'_>, n_alternations: usize) {
+    for _ in 0..n_alternations {
+        (0..probe.q().len()).for_each(|at| probe.update_q(at));
+        probe.accelerate_r();
+    }
+}
+
+/// Where a probe stands, in f64; r sums to one exactly, as the mathematics has it.
+pub fn point_of(network: &Network, probe: &Probe<'_>) -> Point {
+    let mut point = Point { q: vec![0.0; network.graph.n_topics()], r: vec![1.0; network.graph.n_edges()] };
+    probe.topics().iter().zip(probe.q()).for_each(|(&topic, &q)| point.q[topic as usize] = f64::from(q));
+    probe.r().into_iter().for_each(|(edge, r)| point.r[edge] = f64::from(r));
+    normalise(network, &mut point.r);
+    point
+}
+
+/// The sum of the absolute values of the bound's terms, which f32 errors are relative to: large terms may
+/// cancel in a small bound.
+pub fn bound_size(oracle: &Oracle<'_>, point: &Point) -> f64 {
+    let Oracle { graph, weights, .. } = oracle;
+    let mut size = 1.0 + weights.leak.iter().sum::<f64>();
+    for node in oracle.positive_nodes(&point.q.iter().map(|&q| q > 0.0).collect::<Vec<_>>()) {
+        let v = point.q.get(node).copied().unwrap_or(1.0);
+        size += v * beta(weights.leak[node]).abs();
+        if graph.is_topic(node) {
+            size += v * graph.child_edges(node).iter().map(|&e| weights.edge[e as usize]).sum::<f64>();
+        }
+        for (edge, &parent) in graph.edges_into(node).zip(graph.parents(node)) {
+            let most = weights.edge[edge] + point.r[edge] * log1mexp(weights.leak[node]).abs();
+            size += v * point.q[parent as usize] * most;
+        }
+    }
+    size
+}
+
+/// The fast path's bound and sums, where a probe stands, are the oracle's.
+pub fn assert_oracle(name: &str, probe: &Probe<'_>, network: &Network, tokens: &[u32], bound: Bound) {
+    let (oracle, point) = (oracle(network, tokens), point_of(network, probe));
+    let tail = if bound == Bound::Tail { oracle.tail(&oracle.local_topics()) } else { 0.0 };
+    let error = (probe.elbo() - oracle.elbo(&point) - tail).abs();
+    let rounding = F32_TERMS * bound_size(&oracle, &point);
+    assert!(error <= rounding, "{name}: the bound is {error:e} off, {rounding:e} allowed");
+    let (got, want) = (probe.stats(), oracle.sums(&point));
+    let sums = [("N", got.edge, want.edge), ("L", got.leak, want.leak), ("Q", got.topic_q, want.topic_q)];
+    for (kind, got, want) in sums {
+        for (at, (got, want)) in got.into_iter().zip(want).enumerate() {
+            assert_close(&format!("{name}: {kind} {at}"), got, want, F32_SUMS);
+        }
+    }
 }
