@@ -83,7 +83,7 @@ fn train_tiny20(case: &Case) {
                 Work { graph, docs, items: &items, options: &full, gradients: false, monitor: &monitor };
             let stats = estep.run(&work, &params, None).expect("an E-step");
             println!(
-                "{name:18} seed {seed}: -14.50 (tail) after {}, end {:.4} (tail) {:.4} (full) after {seconds:.2} s, {cpu:.2} CPU-s",
+                "{name:18} seed {seed}: -14.50 (tail) after {}, best {:.4} (tail) {:.4} (full) after {seconds:.2} s, {cpu:.2} CPU-s",
                 reached.map_or("never".into(), |s| format!("{s:.2} s")),
                 outcome.metrics.and_then(|m| m.valid_elbo).unwrap_or(f64::NAN),
                 stats.elbo_mean(),

@@ -7,6 +7,7 @@ mod common;
 use common::*;
 use noisyor::corpus::{Corpus, Item, align, group_identical};
 use noisyor::estep::cpu::CpuEStep;
+use noisyor::estep::cpu::Probe;
 use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Work};
 use noisyor::network::{Network, Weights};
 use noisyor::numeric::f64::{beta, log1mexp, softplus};
@@ -30,7 +31,7 @@ fn likelihood(network: &Network, tokens: &[u32]) -> f64 {
 fn assert_oracles_answer(network: &Network, tokens: &[u32], bound: Bound) {
     let (corpus, alignment) = corpus_of(network, [tokens.to_vec()]);
     let params = Params::derive(&network.graph, &network.weights, bound).unwrap();
-    let mut probe = probe_at_start(network, &alignment.docs(&corpus), 0, bound, &params);
+    let mut probe = Probe::new(&network.graph, &alignment.docs(&corpus), 0, bound, &params);
     alternate(&mut probe, 20);
     assert_oracle(&format!("{tokens:?} {bound}"), &probe, network, tokens, bound);
 }

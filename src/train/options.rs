@@ -3,8 +3,11 @@
 use super::RateSchedule;
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
-use crate::network::Init;
+use crate::network::{Init, MAX_WEIGHT};
 use serde::{Deserialize, Serialize};
+
+/// Smaller floors are refused: below this f32 has no reciprocals.
+pub const MIN_FLOOR: f64 = 1e-30;
 
 /// Which preconditioner Eq. 17 has.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -127,14 +130,16 @@ impl TrainOptions {
     pub fn check(self) -> Result<CheckedOptions> {
         let refuse = |message: String| Err(Error::Usage(message));
         self.estep.check()?;
-        if !(self.floor > 0.0 && self.floor < self.cap && self.cap.is_finite()) {
+        if !(self.floor >= MIN_FLOOR && self.floor < self.cap && self.cap <= MAX_WEIGHT) {
             return refuse(format!(
-                "weights must lie in 0 < floor < cap; floor is {}, cap {}",
+                "weights must lie in {MIN_FLOOR:e} <= floor < cap <= {MAX_WEIGHT:e}; floor is {}, cap {}",
                 self.floor, self.cap
             ));
         }
-        if self.leak_floor.is_some_and(|floor| !(floor > 0.0 && floor < self.cap)) {
-            return refuse(format!("the leak floor must lie between 0 and the cap, {}", self.cap));
+        if let Some(floor) = self.leak_floor.filter(|floor| !(MIN_FLOOR..self.cap).contains(floor)) {
+            return refuse(format!(
+                "the leak floor must lie between {MIN_FLOOR:e} and the cap; it is {floor}"
+            ));
         }
         if !(0.0..1.0).contains(&self.valid) {
             return refuse(format!("the validation share must be in [0, 1); it is {}", self.valid));

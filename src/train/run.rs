@@ -96,8 +96,11 @@ pub fn train(
         Err(error) => return Err(error),
     };
     let (weights, metrics) = match trainer.best {
-        Some((weights, metrics)) => (weights, Some(metrics)),
-        None => (trainer.weights, None),
+        Some((weights, metrics)) if metrics.valid_elbo.is_some() || metrics.step == trainer.step => {
+            (weights, Some(metrics))
+        }
+        // Nothing was held out and there were steps since the last evaluation, or there was none.
+        _ => (trainer.weights, None),
     };
     Ok(Outcome { weights, metrics, ended, valid: valid_docs })
 }

@@ -242,21 +242,6 @@ pub fn run_items(network: &Network, docs: Docs<'_>, items: &[Item], options: &ES
     Ran { elbo, q, stats }
 }
 
-/// The fast path at a document's start, q = 0.5 and r = w / sum w.
-pub fn probe_at_start<'a>(
-    network: &'a Network,
-    docs: &Docs<'_>,
-    doc_ix: usize,
-    bound: Bound,
-    params: &'a Params,
-) -> Probe<'a> {
-    let mut probe = Probe::new(&network.graph, docs, doc_ix as u32, bound, params);
-    let mut r = vec![0.0; network.graph.n_edges()];
-    probe.r().into_iter().for_each(|(edge, share)| r[edge] = share);
-    probe.set(&vec![0.5; network.graph.n_topics()], &r);
-    probe
-}
-
 /// The fast path's alternations (one q sweep, one accelerated r iteration), update by update.
 pub fn alternate(probe: &mut Probe<'_>, n_alternations: usize) {
     for _ in 0..n_alternations {

@@ -50,20 +50,21 @@ impl Accumulator {
             let (node, next) = (batch.nodes[at], batch.nodes[at + 1]);
             let id = node.id as usize;
             let (from, to) = (node.edge_begin as usize, next.edge_begin as usize);
-            let scale = doc.count as f32 * q[at] * (1.0 + params.slope[id]);
+            let count = f64::from(doc.count);
+            let scale = q[at] * (1.0 + params.slope[id]);
             let edges = &batch.edges[from..to];
             let (r, inv) = (&terms.r[from - first..to - first], &terms.inv[from - first..to - first]);
             let mut share = 0.0;
             for (j, sum) in self.edge[graph.edges_into(id)].iter_mut().enumerate() {
                 let q_k = q[edges[j].parent as usize];
                 share += r[j] * (1.0 - q_k) + r[j] * q_k * inv[j];
-                *sum += f64::from(scale * q_k * inv[j]);
+                *sum += count * f64::from(scale * q_k * inv[j]);
             }
             let sums = &mut self.node[id];
-            sums.leak += f64::from(scale * if edges.is_empty() { 1.0 } else { share });
+            sums.leak += count * f64::from(scale * if edges.is_empty() { 1.0 } else { share });
             if at < doc.token_begin as usize {
-                sums.topic_q += f64::from(doc.count as f32 * q[at]);
-                sums.topic_docs += f64::from(doc.count);
+                sums.topic_q += count * f64::from(q[at]);
+                sums.topic_docs += count;
             }
             if !sums.touched {
                 sums.touched = true;

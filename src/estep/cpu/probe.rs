@@ -25,7 +25,9 @@ impl<'a> Probe<'a> {
         Packer::new(graph, bound == Bound::Full).pack(graph, docs, &[item], usize::MAX, &mut batch);
         state.start(&batch);
         state.load(graph, &batch, 0, params);
-        Self { graph, params, batch, state }
+        let mut probe = Self { graph, params, batch, state };
+        probe.refresh();
+        probe
     }
 
     /// Moves it to a point: q of every topic of the network, r of every edge.

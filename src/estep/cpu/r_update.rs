@@ -3,11 +3,17 @@
 //! With `g_k = q_k a'(r_k)` Eq. 10 is `r_k <- r_k g_k / sum_j r_j g_j`. The best r has equal g wherever r > 0, so every
 //! power `r_k <- r_k g_k^p / sum_j r_j g_j^p` has the same fixed points. Near one of them an iteration leaves the share
 //! `1 - p kappa` of the error, with kappa = `-r a'' / a'`: 0 where a is nearly straight and Eq. 10 creeps, up to 2 where
-//! it oscillates. The accelerated iteration takes the largest p of 4, 2, 1, 1/2 with `p kappa <= 1` for all parents.
+//! it oscillates. The accelerated iteration takes the largest p of 4, 2, 1, 1/2 with `p kappa <= 1` for all parents and, for
+//! 4 and 2, no share growing beyond GROWTH times itself: kappa is known only where r is now.
 
 use super::edge_terms::EdgeTerms;
 use crate::batch::{EdgeRecord, NodeRecord};
 use crate::numeric::R_MIN;
+
+/// What a share may grow by in an accelerated iteration. Without a limit, a tiny share that turns out to be wanted
+/// overshoots into the curved region (19 of 112,500 iterations on random networks lowered the bound, by up to
+/// 0.04 nats); with 8, as with 4, none did.
+const GROWTH: f32 = 8.0;
 
 /// `r_ki = w_ki / sum_k w_ki` (Sec. 4.1.3).
 #[inline(always)]
@@ -33,6 +39,7 @@ pub(super) fn update_r(
         let (edges, gain, curve) = (&edges[from..to], &terms.gain[from..to], &terms.curve[from..to]);
         let (r, g) = (&mut terms.r[from..to], &mut terms.m[from..to]);
         let (mut sum, mut sum2, mut sum4, mut kappa) = (0.0f32, 0.0f32, 0.0f32, 0.0f32);
+        let mut largest = 0.0f32;
         for j in 0..edges.len() {
             let g_j = q[edges[j].parent as usize] * gain[j];
             let g2 = g_j * g_j;
@@ -41,10 +48,12 @@ pub(super) fn update_r(
             sum2 += r[j] * g2;
             sum4 += r[j] * (g2 * g2);
             kappa = if curve[j] > kappa { curve[j] } else { kappa };
+            largest = if g_j > largest { g_j } else { largest };
         }
-        if accelerate && kappa <= 0.25 && sum4 > R_MIN {
+        let largest2 = largest * largest;
+        if accelerate && kappa <= 0.25 && sum4 > R_MIN && largest2 * largest2 <= GROWTH * sum4 {
             share(r, g, sum4, |g| (g * g) * (g * g));
-        } else if accelerate && kappa <= 0.5 && sum2 > R_MIN {
+        } else if accelerate && kappa <= 0.5 && sum2 > R_MIN && largest2 <= GROWTH * sum2 {
             share(r, g, sum2, |g| g * g);
         } else if accelerate && kappa > 1.0 {
             let sum_root = r.iter().zip(&*g).map(|(r, g)| r * g.sqrt()).sum();

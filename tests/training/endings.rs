@@ -1,0 +1,180 @@
+//! Evaluation, early stopping and other endings.
+
+use super::*;
+
+#[test]
+fn metrics_are_what_they_are_documented_to_be() {
+    let data = Data::tiny(1_500);
+    let options = TrainOptions { eval_every: 2, ..options(EM, BatchSize::Docs(270), 5) };
+    let (outcome, seen) = data.evaluations(options.clone());
+    // 1,350 training documents make 5 batches an epoch.
+    let steps: Vec<(u64, f64)> = seen.iter().map(|(metrics, ..)| (metrics.step, metrics.epoch)).collect();
+    assert_eq!(steps, [(10, 2.0), (20, 4.0), (25, 5.0)]);
+    assert_eq!((outcome.ended, outcome.valid.len()), (Ended::Finished, 150));
+    let mut seconds = 0.0;
+    for (metrics, weights, _) in &seen {
+        let valid = data.stats(weights, &outcome.valid, &options.estep).elbo_mean();
+        assert_close("the validation bound", metrics.valid_elbo.unwrap(), valid, F64);
+        assert_eq!(metrics.bound, Bound::Tail);
+        assert!(metrics.docs_per_s > 0.0 && metrics.edges_per_s > metrics.docs_per_s);
+        assert!(metrics.seconds >= seconds);
+        seconds = metrics.seconds;
+    }
+}
+
+#[test]
+fn the_training_bound_is_that_of_the_weights_before_each_step() {
+    let data = Data::tiny(600);
+    let options = options(EM, BatchSize::Full, 3);
+    let (rest, _) = split(600, options.valid, options.seed);
+    let mut weights = data.start(&options);
+    for (metrics, after, _) in data.evaluations(options.clone()).1 {
+        let bound = data.stats(&weights, &rest, &options.estep).elbo_mean();
+        assert_close("the training bound", metrics.train_elbo.unwrap(), bound, F64);
+        weights = after;
+    }
+}
+
+#[test]
+fn the_training_bound_of_an_epoch_is_the_mean_over_its_batches() {
+    const BATCHES: u64 = 3;
+    let data = Data::tiny(600);
+    let options = TrainOptions { valid: 0.0, ..options(EM, BatchSize::Docs(200), 1) };
+    let mut order: Vec<u32> = (0..600).collect();
+    order.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
+    let mut total = 0.0;
+    for (step, docs) in (0..BATCHES).zip(order.chunks(200)) {
+        let stop_there = TrainOptions { max_steps: Some(step), ..options.clone() };
+        let weights = if step == 0 { data.start(&options) } else { data.train(stop_there).weights };
+        total += data.stats(&weights, docs, &options.estep).elbo_sum;
+    }
+    let (_, seen) = data.evaluations(options);
+    assert_eq!((seen.len(), seen[0].0.step), (1, BATCHES));
+    assert_close("the training bound", seen[0].0.train_elbo.unwrap(), total / 600.0, F64);
+}
+
+#[test]
+fn early_stopping_keeps_the_best_weights() {
+    // Few documents and no penalty: the validation bound soon falls.
+    let data = Data::tiny(120);
+    let options = TrainOptions {
+        valid: 0.4,
+        patience: 3,
+        ..options(StepRule::Em { lambda: 0.0 }, BatchSize::Full, 300)
+    };
+    let (outcome, seen) = data.evaluations(options);
+    assert_eq!(outcome.ended, Ended::EarlyStop);
+    let valid: Vec<f64> = seen.iter().map(|(metrics, ..)| metrics.valid_elbo.unwrap()).collect();
+    let best = (0..seen.len()).max_by(|&a, &b| valid[a].total_cmp(&valid[b])).unwrap();
+    assert!(best + 1 < seen.len(), "the last evaluation is the best: nothing to see");
+    assert_eq!(outcome.weights, seen[best].1);
+    assert_eq!(outcome.metrics.as_ref(), Some(&seen[best].0));
+    for (at, (.., is_best)) in seen.iter().enumerate() {
+        assert_eq!(*is_best, valid[..at].iter().all(|&before| before < valid[at]), "evaluation {at}");
+    }
+    // Patience counts evaluations that do not gain a thousandth of a nat on the best before them.
+    let gains =
+        |at: &usize| valid[*at] > valid[..*at].iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b)) + 1e-3;
+    assert_eq!((0..seen.len()).rfind(gains).unwrap() + 3, seen.len() - 1);
+}
+
+#[test]
+fn without_validation_the_last_weights_are_kept() {
+    let data = Data::tiny(300);
+    let options = TrainOptions { valid: 0.0, patience: 1, ..options(EM, BatchSize::Full, 6) };
+    let (outcome, seen) = data.evaluations(options);
+    assert_eq!((outcome.ended, seen.len(), outcome.valid.len()), (Ended::Finished, 6, 0));
+    assert_eq!(outcome.weights, seen[5].1);
+    assert_eq!(outcome.metrics.as_ref().map(|metrics| (metrics.step, metrics.valid_elbo)), Some((6, None)));
+    assert!(seen.iter().all(|(metrics, _, best)| *best && metrics.train_elbo.is_some()));
+}
+
+#[test]
+fn training_takes_no_more_steps_than_asked() {
+    let data = Data::tiny(500);
+    for (max_steps, steps) in [(1, vec![1]), (7, vec![5, 7]), (10, vec![5, 10]), (99, vec![5, 10, 15])] {
+        let options = TrainOptions { max_steps: Some(max_steps), ..options(EM, BatchSize::Docs(90), 3) };
+        let (outcome, seen) = data.evaluations(options);
+        assert_eq!(outcome.ended, Ended::Finished);
+        assert_eq!(
+            seen.iter().map(|(metrics, ..)| metrics.step).collect::<Vec<_>>(),
+            steps,
+            "at most {max_steps}"
+        );
+    }
+}
+
+#[test]
+fn evaluations_come_as_often_as_asked_and_at_the_end() {
+    let data = Data::tiny(300);
+    for (every, epochs) in [(1, vec![1.0, 2.0, 3.0, 4.0, 5.0]), (2, vec![2.0, 4.0, 5.0]), (9, vec![5.0])] {
+        let options = TrainOptions { eval_every: every, patience: 0, ..options(EM, BatchSize::Docs(90), 5) };
+        let (_, seen) = data.evaluations(options);
+        assert_eq!(
+            seen.iter().map(|(metrics, ..)| metrics.epoch).collect::<Vec<_>>(),
+            epochs,
+            "every {every}"
+        );
+    }
+}
+
+#[test]
+fn the_start_is_announced_with_its_counts() {
+    let data = Data::tiny(1_000);
+    let mut announced = Vec::new();
+    let mut on_event = |event: &Event<'_>| {
+        if let Event::Started { n_train, n_valid, n_distinct, n_steps, n_batches, leak_floor } = *event {
+            announced.push((n_train, n_valid, n_distinct < n_train, n_steps, n_batches, leak_floor));
+        }
+        Ok(())
+    };
+    let options = options(EM, BatchSize::Docs(300), 2);
+    data.train_on(options, &Monitor::default(), &mut on_event).unwrap();
+    assert_eq!(announced, [(900, 100, true, 6, 3, 1e-5)]);
+}
+
+#[test]
+fn an_interrupt_ends_training_with_the_best_weights_so_far() {
+    let data = Data::tiny(1_000);
+    let monitor = Monitor::default();
+    let (mut n_evaluations, mut kept) = (0, None);
+    let mut on_event = |event: &Event<'_>| {
+        if let Event::Evaluated { metrics, best, weights } = event {
+            n_evaluations += 1;
+            if *best {
+                kept = Some(((*weights).clone(), (*metrics).clone()));
+            }
+            monitor.stop.store(metrics.epoch == 3.0, Ordering::Relaxed);
+        }
+        Ok(())
+    };
+    let outcome = data.train_on(options(EM, BatchSize::Auto, 50), &monitor, &mut on_event).unwrap();
+    assert_eq!((outcome.ended, n_evaluations), (Ended::Interrupted, 3));
+    assert_eq!(Some((outcome.weights, outcome.metrics.unwrap())), kept);
+}
+
+#[test]
+fn an_interrupt_before_the_first_step_leaves_the_initial_weights() {
+    let data = Data::tiny(300);
+    let monitor = Monitor::default();
+    let mut on_event = |_: &Event<'_>| {
+        monitor.stop.store(true, Ordering::Relaxed);
+        Ok(())
+    };
+    let options = options(EM, BatchSize::Auto, 5);
+    let outcome = data.train_on(options.clone(), &monitor, &mut on_event).unwrap();
+    assert_eq!((outcome.ended, outcome.metrics), (Ended::Interrupted, None));
+    assert_eq!(outcome.weights, data.start(&options));
+    assert!(outcome.weights.leak.iter().chain(&outcome.weights.edge).all(|w| w.is_finite() && *w > 0.0));
+}
+
+#[test]
+fn a_failing_listener_ends_training_with_its_error() {
+    let data = Data::tiny(300);
+    let mut on_event = |event: &Event<'_>| match event {
+        Event::Started { .. } => Ok(()),
+        Event::Evaluated { .. } => Err(Error::Usage("the disk is full".into())),
+    };
+    let result = data.train_on(options(EM, BatchSize::Auto, 5), &Monitor::default(), &mut on_event);
+    assert!(matches!(result, Err(Error::Usage(message)) if message == "the disk is full"));
+}
