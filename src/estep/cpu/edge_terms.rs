@@ -48,26 +48,35 @@ impl EdgeTerms {
         }
     }
 
-    /// Recomputes `m`, `gain` and `inv` from `r`.
+    /// Recomputes `m`, `gain`, `curve` and `inv` from `r`.
+    ///
+    /// In three short passes rather than one: the exponential, the logarithm, and what follows from them. One pass
+    /// would be a single chain of dependent steps, longer than the processor looks ahead.
     #[inline(always)]
     pub(super) fn update(&mut self, n_edges: usize) {
         let n = n_edges.div_ceil(GROUP) * GROUP;
         let (w, slope, r) = (&self.w[..n], &self.slope[..n], &self.r[..n]);
-        let (m, gain, inv) = (&mut self.m[..n], &mut self.gain[..n], &mut self.inv[..n]);
-        let curve = &mut self.curve[..n];
+        let (m, gain) = (&mut self.m[..n], &mut self.gain[..n]);
+        let (curve, inv) = (&mut self.curve[..n], &mut self.inv[..n]);
+        let (exps, xs, ts) = (&mut *gain, &mut *curve, &mut *inv);
         for e in 0..n {
             let x = (w[e] / r[e].max(R_MIN)).min(X_CAP);
             let (exp, one_minus_exp) = exp_neg(x);
-            let t = slope[e] * one_minus_exp;
-            let i = 1.0 / (1.0 + t);
-            let log = log1p_pos(t);
-            m[e] = r[e].mul_add(log, w[e]);
+            (exps[e], xs[e], ts[e]) = (exp, x, slope[e] * one_minus_exp);
+        }
+        let logs = &mut *m;
+        for e in 0..n {
+            logs[e] = log1p_pos(ts[e]);
+            ts[e] = 1.0 / (1.0 + ts[e]);
+        }
+        for e in 0..n {
+            let (log, x) = (m[e], curve[e]);
+            let u_slope = slope[e] * gain[e] * inv[e];
             // Near the floor the difference is rounding noise and may be negative.
-            let u_slope = slope[e] * exp * i;
             let g = (log - x * u_slope).max(0.0);
+            m[e] = r[e].mul_add(log, w[e]);
             gain[e] = g;
             curve[e] = x * x * u_slope * (1.0 + u_slope) / g.max(1e-30);
-            inv[e] = i;
         }
     }
 }
