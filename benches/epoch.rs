@@ -40,7 +40,7 @@ fn main() {
     }
 }
 
-/// 70/30 split by the seed; the held-out bound against time, and the full bound of the last weights.
+/// 70/30 split by the seed; the held-out bound against time, and the full bound of the best weights.
 fn train_tiny20(case: &Case) {
     let alignment = align(&case.corpus, &case.network.names.tokens);
     let (graph, docs, monitor) = (&case.network.graph, alignment.docs(&case.corpus), Monitor::default());

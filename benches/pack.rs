@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// Packs all documents in batches of about a million edges; returns the edges packed.
+/// Packs all documents in batches of about 65,536 nodes and edges; returns the edges packed.
 fn time_pack(case: &Case) -> (Timing, usize) {
     let (graph, items) = (&case.network.graph, case.items());
     let alignment = align(&case.corpus, &case.network.names.tokens);

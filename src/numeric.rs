@@ -109,7 +109,7 @@ mod tests {
         (0..=n).map(move |i| (lo.ln() + (hi / lo).ln() * i as f64 / n as f64).exp() as f32)
     }
 
-    // 2e-7 is about three ulp: the polynomials are exact to half an ulp, the rest is rounding.
+    // 4e-7 is between three and six ulp: the series are exact to half an ulp, the rest is rounding.
     fn assert_relative(name: &str, x: f32, got: f32, want: f64) {
         let error = (f64::from(got) - want).abs() / want.abs();
         assert!(error < 4e-7, "{name}({x:e}) = {got:e}, want {want:e}: relative error {error:e}");

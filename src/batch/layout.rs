@@ -82,13 +82,4 @@ impl Batch {
     pub fn topics(&self, doc_ix: usize) -> std::ops::Range<usize> {
         self.docs[doc_ix].node_begin as usize..self.docs[doc_ix].token_begin as usize
     }
-
-    /// Bytes of all arrays.
-    pub fn n_bytes(&self) -> usize {
-        size_of_val(&*self.docs)
-            + size_of_val(&*self.nodes)
-            + size_of_val(&*self.edges)
-            + size_of_val(&*self.slot_children)
-            + size_of_val(&*self.colour_ends)
-    }
 }

@@ -34,13 +34,13 @@ impl Packer {
     }
 
     /// Packs items into `batch`, replacing its content, until all are packed or the batch has reached
-    /// `max_edges`; returns how many were packed (at least one, if there are any).
+    /// `max_size` nodes and edges; returns how many were packed (at least one, if there are any).
     pub fn pack(
         &mut self,
         graph: &Graph,
         docs: &Docs<'_>,
         items: &[Item],
-        max_edges: usize,
+        max_size: usize,
         batch: &mut Batch,
     ) -> usize {
         batch.docs.clear();
@@ -49,7 +49,7 @@ impl Packer {
         batch.slot_children.clear();
         batch.colour_ends.clear();
         let mut n_packed = 0;
-        while n_packed < items.len() && (n_packed == 0 || batch.edges.len() < max_edges) {
+        while n_packed < items.len() && (n_packed == 0 || batch.nodes.len() + batch.edges.len() < max_size) {
             self.pack_doc(graph, docs, items[n_packed], batch);
             n_packed += 1;
         }

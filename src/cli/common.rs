@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use noisyor::estep::{EStep, Monitor, cpu::CpuEStep};
+use noisyor::estep::{EStep, Monitor, Stats, cpu::CpuEStep};
 use noisyor::{Error, Result as LibResult};
 use std::io::Write;
 use std::sync::Arc;
@@ -37,6 +37,20 @@ impl Common {
     pub(crate) fn say(&self, message: impl std::fmt::Display) {
         if !self.quiet {
             tell(message);
+        }
+    }
+
+    /// With --verbose, how the E-step went.
+    pub(crate) fn say_estep(&self, stats: &Stats) {
+        if self.verbose {
+            let per_item = |sum: u64| sum as f64 / stats.n_items.max(1) as f64;
+            self.say(format_args!(
+                "{:.2} alternations and {:.1} positive edges a document; {} of {} reached the maximum of alternations",
+                per_item(stats.n_alternations),
+                per_item(stats.n_edges),
+                stats.n_unconverged,
+                stats.n_items
+            ));
         }
     }
 

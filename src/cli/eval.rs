@@ -40,6 +40,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let mut estep = args.backend.open()?;
     let network = load_model(&args.model)?;
+    if args.exact {
+        exact::check_size(&network.graph)?;
+    }
+    let per_doc = args.per_doc.as_deref().map(AtomicFile::create).transpose()?;
     let corpus = args.format.read(&args.corpus, common)?;
     let alignment = align_with(&corpus, &network.names.tokens, common);
     let docs = alignment.docs(&corpus);
@@ -51,18 +55,11 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         elbo.extend_from_slice(results.elbo);
         Ok(())
     };
-    let sink = args.per_doc.is_some().then_some(&mut collect as _);
-    let (stats, _) = infer::run(&network, docs, &options, estep.as_mut(), &monitor, sink)?;
+    let sink = per_doc.is_some().then_some(&mut collect as _);
+    let all: Vec<u32> = (0..docs.n_docs() as u32).collect();
+    let (stats, _) = infer::run(&network, docs, &all, &options, estep.as_mut(), &monitor, sink)?;
     drop(progress);
-    if common.verbose {
-        common.say(format_args!(
-            "{:.2} alternations and {:.1} positive edges a document; {} of {} reached --estep-max",
-            stats.n_alternations as f64 / stats.n_items.max(1) as f64,
-            stats.n_edges as f64 / stats.n_items.max(1) as f64,
-            stats.n_unconverged,
-            stats.n_items
-        ));
-    }
+    common.say_estep(&stats);
     let exact = if args.exact {
         let progress = Progress::start(common, &monitor, "enumerating", docs.n_docs() as u64);
         let tokens: Vec<Vec<u32>> = (0..docs.n_docs()).map(|doc_ix| docs.tokens(doc_ix).collect()).collect();
@@ -72,8 +69,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     } else {
         None
     };
-    if let Some(path) = &args.per_doc {
-        write_per_doc(path, &docs, &elbo, exact.as_deref())?;
+    if let (Some(file), Some(path)) = (per_doc, &args.per_doc) {
+        write_per_doc(file, path, &docs, &elbo, exact.as_deref())?;
     }
 
     let n_docs = docs.n_docs();
@@ -97,12 +94,17 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     print(text)
 }
 
-fn write_per_doc(path: &Path, docs: &Docs<'_>, elbo: &[f64], exact: Option<&[f64]>) -> Result<(), Error> {
-    let mut file = AtomicFile::create(path)?;
+fn write_per_doc(
+    mut file: AtomicFile,
+    path: &Path,
+    docs: &Docs<'_>,
+    elbo: &[f64],
+    exact: Option<&[f64]>,
+) -> Result<(), Error> {
     let mut write = || {
         writeln!(file, "doc\telbo{}", if exact.is_some() { "\texact" } else { "" })?;
         for (doc_ix, elbo) in elbo.iter().enumerate() {
-            write!(file, "{}\t{elbo}", docs.corpus().id(doc_ix).replace(['\t', '\n', '\r'], " "))?;
+            write!(file, "{}\t{elbo}", infer::tsv_field(&docs.corpus().id(doc_ix)))?;
             match exact {
                 Some(exact) => writeln!(file, "\t{}", exact[doc_ix])?,
                 None => writeln!(file)?,

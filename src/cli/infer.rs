@@ -52,9 +52,11 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let start = Instant::now();
     let progress = Progress::start(common, &monitor, "inferring", docs.n_docs() as u64);
     let mut write = |results: &DocResults<'_>| writer.write(results);
-    let (stats, _) = infer::run(&network, docs, &options, estep.as_mut(), &monitor, Some(&mut write))?;
+    let all: Vec<u32> = (0..docs.n_docs() as u32).collect();
+    let (stats, _) = infer::run(&network, docs, &all, &options, estep.as_mut(), &monitor, Some(&mut write))?;
     drop(progress);
     writer.commit()?;
+    common.say_estep(&stats);
 
     let docs_per_s = stats.n_docs / start.elapsed().as_secs_f64().max(1e-9);
     common.say(format_args!("{} documents at {docs_per_s:.0}/s -> {}", docs.n_docs(), args.output.display()));

@@ -5,15 +5,15 @@ use super::inputs::{EStepArgs, FormatArgs, align_with};
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
-use noisyor::corpus::{Corpus, Docs, Item, sample_corpus, sample_network};
-use noisyor::estep::{EStep, Monitor, Params, Work};
+use noisyor::corpus::{Corpus, Docs, sample_corpus, sample_network};
+use noisyor::estep::{EStep, Monitor};
 use noisyor::network::{Init, Loaded, Network, Weights, load};
 use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
 use noisyor::train::{
     BatchSize, CheckedOptions, Ended, Event, Metrics, Outcome, RateSchedule, RunFolder, StepRule,
     TrainOptions, train,
 };
-use noisyor::{Error, Result as LibResult};
+use noisyor::{Error, Result as LibResult, infer};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -224,12 +224,13 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         "topics": graph.n_topics(), "tokens": graph.n_tokens(), "edges": graph.n_edges(), "backend": estep.name(),
     });
     common.say(format_args!(
-        "{} documents, {} topics, {} tokens, {} edges; {}",
+        "{} documents, {} topics, {} tokens, {} edges; {} on {} threads",
         corpus.n_docs(),
         graph.n_topics(),
         graph.n_tokens(),
         graph.n_edges(),
-        estep.name()
+        estep.name(),
+        rayon::current_num_threads()
     ));
 
     let mut network =
@@ -355,20 +356,13 @@ fn report(
     let bound = options.estep.bound;
     // A stop request must not stop this last, short look.
     let monitor = Monitor::default();
-    let items = Item::each(&outcome.valid);
-    let reference_elbo = match &reference {
-        Some(weights) if !items.is_empty() => {
-            let params = Params::derive(&network.graph, weights, bound)?;
-            let options = &options.estep;
-            let work = Work {
-                graph: &network.graph,
-                docs,
-                items: &items,
-                options,
-                gradients: false,
-                monitor: &monitor,
-            };
-            Some(estep.run(&work, &params, None)?.elbo_mean())
+    let n_valid = outcome.valid.len();
+    let reference_elbo = match reference {
+        Some(weights) if n_valid > 0 => {
+            let truth = Network { weights, ..network.clone() };
+            let (stats, _) = infer::run(&truth, docs, &outcome.valid, &options.estep, estep, &monitor, None)?;
+            common.say_estep(&stats);
+            Some(stats.elbo_mean())
         }
         _ => None,
     };
@@ -382,14 +376,13 @@ fn report(
             "{}\n",
             json!({
                 "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": bound,
-                "metrics": outcome.metrics, "graph_weights_elbo": reference_elbo, "held_out_docs": items.len(),
+                "metrics": outcome.metrics, "graph_weights_elbo": reference_elbo, "held_out_docs": n_valid,
             })
         ));
     }
     let mut text = TopicTree::text(&topic_tree(network, 8, MAX_DEPTH)) + "\n";
     if let Some(valid) = valid_elbo {
-        text +=
-            &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", items.len());
+        text += &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", n_valid);
     }
     if let Some(reference) = reference_elbo {
         text += &format!("the same under the weights that came with the graph: {reference:.4}\n");

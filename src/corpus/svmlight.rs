@@ -14,10 +14,16 @@ impl Svmlight {
 }
 
 impl Reader for Svmlight {
+    /// Lines of comment alone are passed over.
     fn read(&mut self, document: &mut Document) -> Result<bool> {
-        let Some(line) = self.lines.next()? else { return Ok(false) };
-        let parsed = parse_line(line, document);
-        parsed.map(|()| true).map_err(|message| self.lines.fault(message))
+        while let Some(line) = self.lines.next()? {
+            if line.trim_ascii_start().starts_with(b"#") {
+                continue;
+            }
+            let parsed = parse_line(line, document);
+            return parsed.map(|()| true).map_err(|message| self.lines.fault(message));
+        }
+        Ok(false)
     }
 
     fn into_names(self: Box<Self>) -> Option<Vec<String>> {

@@ -10,7 +10,6 @@ pub use options::{Bound, EStepOptions, Temper};
 pub use params::Params;
 pub use stats::{BlockSums, Stats};
 
-use crate::batch::Batch;
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
 use crate::network::Graph;
@@ -47,12 +46,27 @@ pub struct Monitor {
 pub struct DocResults<'a> {
     /// Place of the first of them in the items.
     pub first_item: usize,
-    /// Their packed local models.
-    pub batch: &'a Batch,
-    /// q of every node of the batch (1 for tokens).
+    /// Where each document's topics begin, and the end of the last one's.
+    pub topic_offsets: &'a [usize],
+    /// The topics of their local models.
+    pub topics: &'a [u32],
+    /// q of those topics.
     pub q: &'a [f32],
     /// The bound of every document.
     pub elbo: &'a [f64],
+}
+
+impl<'a> DocResults<'a> {
+    /// Number of documents.
+    pub fn n_docs(&self) -> usize {
+        self.elbo.len()
+    }
+
+    /// The topics of a document's local model, and their q.
+    pub fn doc(&self, doc_ix: usize) -> (&'a [u32], &'a [f32]) {
+        let range = self.topic_offsets[doc_ix]..self.topic_offsets[doc_ix + 1];
+        (&self.topics[range.clone()], &self.q[range])
+    }
 }
 
 /// Receives per-document results, in the order of the items.

@@ -108,7 +108,8 @@ impl EStepOptions {
                 Err(Error::Usage(format!("temperature {} is not at least 1", temper.from)))
             }
             Some(temper) if temper.alternations >= self.max_alternations => Err(Error::Usage(format!(
-                "tempering over {} alternations never reaches T = 1 within the {} there are at most; raise --estep-max",
+                "tempering over {} alternations never reaches T = 1 within the {} there are at most; temper for fewer, \
+                 or raise --estep-max (or N_E of --paper-estep)",
                 temper.alternations, self.max_alternations
             ))),
             _ => Ok(()),

@@ -21,6 +21,17 @@ pub fn log_likelihood(
     docs: &[Vec<u32>],
     monitor: &Monitor,
 ) -> Result<Vec<f64>> {
+    check_size(graph)?;
+    let mut exact = Vec::with_capacity(docs.len());
+    for chunk in docs.chunks(CHUNK_DOCS) {
+        exact.extend(chunk_likelihood(graph, weights, chunk, monitor)?);
+        monitor.docs_done.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+    }
+    Ok(exact)
+}
+
+/// Refuses networks of too many topics.
+pub fn check_size(graph: &Graph) -> Result<()> {
     let n_topics = graph.n_topics();
     if n_topics > MAX_TOPICS {
         return Err(Error::Usage(format!(
@@ -28,12 +39,7 @@ pub fn log_likelihood(
              are possible: leave out --exact, the bound is then the answer"
         )));
     }
-    let mut exact = Vec::with_capacity(docs.len());
-    for chunk in docs.chunks(CHUNK_DOCS) {
-        exact.extend(chunk_likelihood(graph, weights, chunk, monitor)?);
-        monitor.docs_done.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-    }
-    Ok(exact)
+    Ok(())
 }
 
 /// The states are split by their high bits into parts that are summed on their own, then in order: the result

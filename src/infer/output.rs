@@ -43,6 +43,7 @@ pub struct TopicWriter<'a> {
     threshold: f32,
     /// Topics that reach the threshold even outside a document's local model, with that q.
     outside: Vec<(u32, f32)>,
+    is_inside: Vec<bool>,
     line: Vec<(u32, f32)>,
 }
 
@@ -65,6 +66,7 @@ impl<'a> TopicWriter<'a> {
             corpus,
             threshold,
             outside: outside.filter(|&(_, q)| q >= threshold && q > 0.0).collect(),
+            is_inside: vec![false; names.topics.len()],
             line: Vec::new(),
         };
         if format == OutputFormat::Tsv {
@@ -75,19 +77,14 @@ impl<'a> TopicWriter<'a> {
 
     /// Writes consecutive documents.
     pub fn write(&mut self, results: &DocResults<'_>) -> Result<()> {
-        for doc_ix in 0..results.batch.n_docs() {
+        for doc_ix in 0..results.n_docs() {
+            let (topics, q) = results.doc(doc_ix);
+            topics.iter().for_each(|&topic| self.is_inside[topic as usize] = true);
             self.line.clear();
-            let topics = results.batch.topics(doc_ix);
-            let nodes = &results.batch.nodes[topics.clone()];
-            self.line.extend(nodes.iter().zip(&results.q[topics]).map(|(node, &q)| (node.id, q)));
-            for at in 0..self.outside.len() {
-                let outside = self.outside[at];
-                if nodes.iter().all(|node| node.id != outside.0) {
-                    self.line.push(outside);
-                }
-            }
-            let threshold = self.threshold;
-            self.line.retain(|&(_, q)| q >= threshold);
+            let inside = topics.iter().copied().zip(q.iter().copied());
+            self.line.extend(inside.filter(|&(_, q)| q >= self.threshold));
+            self.line.extend(self.outside.iter().filter(|outside| !self.is_inside[outside.0 as usize]));
+            topics.iter().for_each(|&topic| self.is_inside[topic as usize] = false);
             self.line.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             self.write_line(results.first_item + doc_ix, results.elbo[doc_ix])?;
         }
@@ -103,7 +100,7 @@ impl<'a> TopicWriter<'a> {
             }
             OutputFormat::Tsv => {
                 let line = |&(topic, q): &(u32, f32)| {
-                    format!("{}\t{}\t{q}\n", field(&id), field(self.names.of(topic)))
+                    format!("{}\t{}\t{q}\n", tsv_field(&id), tsv_field(self.names.of(topic)))
                 };
                 self.line.iter().map(line).collect()
             }
@@ -137,7 +134,7 @@ impl Serialize for Strengths<'_> {
     }
 }
 
-/// Tabs and line ends would break the table.
-fn field(text: &str) -> std::borrow::Cow<'_, str> {
+/// Text as a field of a table: tabs and line ends, which would break it, become spaces.
+pub fn tsv_field(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains(['\t', '\n', '\r']) { text.replace(['\t', '\n', '\r'], " ").into() } else { text.into() }
 }

@@ -43,23 +43,7 @@ impl Graph {
                 format!("{n_nodes} nodes and {} edges: fewer than 2^32 of each are possible", edges.len());
             return Err(GraphFault { edge: None, message });
         }
-        for (at, &(parent, child)) in edges.iter().enumerate() {
-            let fault = if let Some(node) = [parent, child].into_iter().find(|&node| node as usize >= n_nodes)
-            {
-                format!("there is no node {node}; nodes are 0..{n_nodes}")
-            } else if parent as usize >= n_topics {
-                let name = name(parent);
-                format!("token '{name}' has a child; only topics (nodes 0..{n_topics}) may be parents")
-            } else if parent == child {
-                format!("'{}' is its own parent", name(parent))
-            } else {
-                continue;
-            };
-            return Err(GraphFault {
-                edge: Some(at),
-                message: format!("edge {at} ({parent} -> {child}): {fault}"),
-            });
-        }
+        check_edges(n_topics, n_nodes, edges, name)?;
         let mut order: Vec<u32> = (0..edges.len() as u32).collect();
         order.sort_unstable_by_key(|&at| (edges[at as usize].1, edges[at as usize].0, at));
         if let Some(pair) = order.windows(2).find(|pair| edges[pair[0] as usize] == edges[pair[1] as usize]) {
@@ -181,17 +165,6 @@ impl Graph {
         (0..self.n_nodes()).flat_map(|child| self.parents(child).iter().map(move |&p| (p, child as u32)))
     }
 
-    /// Height of every topic: 1 for topics with only tokens below, otherwise one more than its highest child.
-    pub fn heights(&self) -> Vec<u32> {
-        let mut heights = vec![1; self.n_topics];
-        for &topic in self.topic_order.iter().rev() {
-            for &parent in self.parents(topic as usize) {
-                heights[parent as usize] = heights[parent as usize].max(heights[topic as usize] + 1);
-            }
-        }
-        heights
-    }
-
     /// Kahn's algorithm over the topics; what cannot be sorted holds a cycle.
     fn sort_topics(&self, name: &dyn Fn(u32) -> String) -> Result<Vec<u32>, String> {
         let mut waiting: Vec<usize> = (0..self.n_topics).map(|topic| self.parents(topic).len()).collect();
@@ -241,6 +214,32 @@ impl Graph {
         }
         message + "; remove one of these edges"
     }
+}
+
+/// The faults that one edge alone can have.
+fn check_edges(
+    n_topics: usize,
+    n_nodes: usize,
+    edges: &[(u32, u32)],
+    name: &dyn Fn(u32) -> String,
+) -> Result<(), GraphFault> {
+    for (at, &(parent, child)) in edges.iter().enumerate() {
+        let fault = if let Some(node) = [parent, child].into_iter().find(|&node| node as usize >= n_nodes) {
+            format!("there is no node {node}; nodes are 0..{n_nodes}")
+        } else if parent as usize >= n_topics {
+            let name = name(parent);
+            format!("token '{name}' has a child; only topics (nodes 0..{n_topics}) may be parents")
+        } else if parent == child {
+            format!("'{}' is its own parent", name(parent))
+        } else {
+            continue;
+        };
+        return Err(GraphFault {
+            edge: Some(at),
+            message: format!("edge {at} ({parent} -> {child}): {fault}"),
+        });
+    }
+    Ok(())
 }
 
 /// CSR offsets of `keys` over `0..n`.

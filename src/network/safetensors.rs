@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 const FORMAT: &str = "noisyor-model";
 const VERSION: &str = "1";
+/// What the format's readers accept.
+const MAX_HEADER: usize = 100_000_000;
 
 /// Parses a model.
 pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
@@ -116,6 +118,12 @@ pub(super) fn format(network: &Network) -> Result<Vec<u8>, String> {
     }
     let mut header = serde_json::to_vec(&Value::Object(header)).map_err(|e| e.to_string())?;
     header.resize(header.len().next_multiple_of(8), b' ');
+    if header.len() > MAX_HEADER {
+        return Err(format!(
+            "the names take {} bytes, and a safetensors header holds {MAX_HEADER} at most; use .json",
+            header.len()
+        ));
+    }
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header);
     tensors.iter().for_each(|(_, _, data)| bytes.extend(data));

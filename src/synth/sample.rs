@@ -79,10 +79,14 @@ impl<'a> Sampler<'a> {
     }
 }
 
+/// More than this changes nothing: exp(-40) is below the resolution of the random numbers. It keeps the number of
+/// events in hand, whatever the weights.
+const CERTAIN: f64 = 40.0;
+
 fn running_sums(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
         .scan(0.0, |sum, value| {
-            *sum += value;
+            *sum += value.min(CERTAIN);
             Some(*sum)
         })
         .collect()

@@ -68,6 +68,12 @@ impl Stepper {
         if stats.n_docs == 0.0 {
             return Ok(());
         }
+        if let Some(topic) = stats.topic_q.iter().position(|q| !q.is_finite()) {
+            let q = stats.topic_q[topic];
+            return Err(Error::Numeric(format!(
+                "the sum of q of topic {topic} is {q}: the E-step went wrong"
+            )));
+        }
         self.advance(graph, weights, stats);
         if let Some(fault) = non_finite(weights) {
             return Err(Error::Numeric(format!(

@@ -74,13 +74,13 @@ fn the_threshold_leaves_out_weaker_topics() {
 #[test]
 fn many_documents_come_in_order_on_any_number_of_threads() {
     let folder = Folder::new();
-    folder.run("synth --preset tiny -o tiny");
+    folder.run("synth --preset tiny --docs 5000 -o tiny");
     for threads in [1, 8] {
         let out = format!("out{threads}.jsonl");
         folder.run(&format!("infer tiny/network.safetensors tiny/corpus.svm -o {out} --threads {threads}"));
     }
     let lines = folder.json_lines("out1.jsonl");
-    assert_eq!(lines.len(), 2000);
+    assert_eq!(lines.len(), 5000);
     lines.iter().enumerate().for_each(|(at, line)| assert_eq!(line["doc"], at.to_string()));
     assert!(folder.bytes("out1.jsonl") == folder.bytes("out8.jsonl"));
 }

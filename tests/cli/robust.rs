@@ -89,7 +89,7 @@ fn a_run_that_trained_nothing_leaves_no_folder() {
 #[test]
 fn a_fault_in_json_lines_names_one_line() {
     let folder = Folder::with_golden(&golden(0));
-    folder.write("bad.jsonl", "{\"tokens\":[]}\nnope\n");
+    folder.write("bad.jsonl", "{\"tokens\":[]}\n{\"tokens\":[1]}\n");
     let output = folder.noisyor("eval model.json bad.jsonl").output().unwrap();
     assert!(!text(&output.stderr).contains("line 1"), "{}", text(&output.stderr));
 }
@@ -104,4 +104,30 @@ fn a_tempered_start_longer_than_the_e_step_is_refused() {
 fn convert_has_a_result_as_json() {
     let folder = Folder::with_golden(&golden(0));
     assert_eq!(folder.result("model convert model.json copy.tsv")["topics"], 3);
+}
+
+#[test]
+fn comment_lines_of_svmlight_are_no_documents() {
+    let folder = Folder::with_golden(&golden(0));
+    folder.write("noted.svm", "# written by hand\n  # column 1 is w0\n1 1:1 # the first\n\n0 2:1\n");
+    // The blank line is an empty document.
+    assert_eq!(folder.result("eval model.json noted.svm")["docs"], 3);
+}
+
+#[test]
+fn certain_tokens_are_sampled_at_once() {
+    let folder = Folder::new();
+    let tokens = (0..200).map(|at| format!("\tw{at}\t1000000\n")).collect::<String>();
+    folder.write("certain.tsv", format!("\tt\t0.1\n{tokens}t\tw0\t1\n"));
+    let result = folder.result("synth --model certain.tsv --docs 50 -o out");
+    assert_eq!(result["tokens_per_doc"], 200.0);
+}
+
+#[test]
+fn the_config_does_not_depend_on_the_threads() {
+    let folder = Folder::new();
+    for threads in ["1", "8"] {
+        folder.run(&format!("train --steps 1 --threads {threads} -o run{threads} -q"));
+    }
+    assert!(folder.bytes("run1/config.json") == folder.bytes("run8/config.json"));
 }

@@ -55,13 +55,15 @@ fn packed_batches_are_what_their_layout_says() {
         for full in [false, true] {
             let mut packer = Packer::new(&network.graph, full);
             let mut batch = Batch::default();
-            for max_edges in [usize::MAX, 40, 1] {
+            for max_size in [usize::MAX, 40, 1] {
                 let mut done = 0;
                 while done < items.len() {
                     let rest = &items[done..];
-                    let n =
-                        packer.pack(&network.graph, &alignment.docs(&corpus), rest, max_edges, &mut batch);
-                    assert!(n > 0 && (n == rest.len() || batch.n_edges() >= max_edges), "seed {seed}");
+                    let n = packer.pack(&network.graph, &alignment.docs(&corpus), rest, max_size, &mut batch);
+                    assert!(
+                        n > 0 && (n == rest.len() || batch.n_nodes() + batch.n_edges() >= max_size),
+                        "seed {seed}"
+                    );
                     assert_batch(&network, &alignment.docs(&corpus), &rest[..n], full, &batch);
                     done += n;
                 }

@@ -32,6 +32,10 @@ fn sums_that_are_no_numbers_fail_in_the_same_step_and_name_the_weight() {
                 (stepper.step(&network.graph, &mut weights, stats), weights)
             };
             step(&stats).0.unwrap();
+            let mut bad_q = stats.clone();
+            bad_q.topic_q[1] = bad;
+            let message = numeric(step(&bad_q).0);
+            assert!(message.starts_with("the sum of q of topic 1 is "), "{rule:?}: {message}");
             let mut bad_leak = stats.clone();
             bad_leak.leak[3] = bad;
             let message = numeric(step(&bad_leak).0);

@@ -24,9 +24,11 @@ use std::sync::atomic::Ordering;
 /// Blocks computed between two rounds of adding up: enough to keep all threads busy, few enough that
 /// their sums take little memory.
 const ROUND_BLOCKS_PER_THREAD: usize = 16;
-/// A block is packed in parts of about this many edges, so that a part stays in cache and a block of huge
-/// documents does not fill the memory.
-const PART_EDGES: usize = 1 << 16;
+/// The same where per-document results are kept until the round is done: those take more.
+const ROUND_BLOCKS_KEPT: usize = 2;
+/// A block is packed in parts of about this many nodes and edges, so that a part stays in cache and a block of
+/// huge documents does not fill the memory.
+const PART_SIZE: usize = 1 << 16;
 
 /// The CPU backend.
 #[derive(Debug, Default)]
@@ -48,11 +50,25 @@ struct Worker {
     sums: Accumulator,
 }
 
-/// One packed part of a block, kept only where a sink wants it.
-struct Part {
-    batch: Batch,
+/// Per-document results of a block, kept only where a sink wants them.
+#[derive(Default)]
+struct Kept {
+    topic_offsets: Vec<usize>,
+    topics: Vec<u32>,
     q: Vec<f32>,
     elbo: Vec<f64>,
+}
+
+impl Kept {
+    fn add(&mut self, batch: &Batch, state: &DocState) {
+        for doc_ix in 0..batch.n_docs() {
+            self.topic_offsets.push(self.topics.len());
+            let topics = batch.topics(doc_ix);
+            self.topics.extend(batch.nodes[topics.clone()].iter().map(|node| node.id));
+            self.q.extend_from_slice(&state.q[topics]);
+        }
+        self.elbo.extend_from_slice(&state.elbo);
+    }
 }
 
 impl CpuEStep {
@@ -74,7 +90,7 @@ impl CpuEStep {
 
 impl EStep for CpuEStep {
     fn name(&self) -> String {
-        format!("cpu ({} threads)", rayon::current_num_threads())
+        "cpu".to_owned()
     }
 
     fn run(&mut self, work: &Work<'_>, params: &Params, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
@@ -85,10 +101,11 @@ impl EStep for CpuEStep {
             self.workers.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
         }
         let mut stats = Stats::new(graph, work.gradients);
-        let round = BLOCK_DOCS * ROUND_BLOCKS_PER_THREAD * rayon::current_num_threads();
+        let keep = sink.is_some();
+        let round_blocks = if keep { ROUND_BLOCKS_KEPT } else { ROUND_BLOCKS_PER_THREAD };
+        let round = BLOCK_DOCS * round_blocks * rayon::current_num_threads();
         let mut first_item = 0;
         for items in work.items.chunks(round) {
-            let keep = sink.is_some();
             let run = |block: &[Item]| {
                 if work.monitor.stop.load(Ordering::Relaxed) {
                     return Err(Error::Interrupted);
@@ -100,15 +117,15 @@ impl EStep for CpuEStep {
                 work.monitor.docs_done.fetch_add(result.0.totals.n_docs as u64, Ordering::Relaxed);
                 Ok(result)
             };
-            let blocks: Vec<Result<(BlockSums, Vec<Part>)>> = items.par_chunks(BLOCK_DOCS).map(run).collect();
+            let blocks: Vec<Result<(BlockSums, Kept)>> = items.par_chunks(BLOCK_DOCS).map(run).collect();
             for block in blocks {
-                let (sums, parts) = block?;
+                let (sums, Kept { mut topic_offsets, topics, q, elbo }) = block?;
                 stats.add(graph, &sums);
-                for part in parts {
-                    if let Some(sink) = &mut sink {
-                        sink(&DocResults { first_item, batch: &part.batch, q: &part.q, elbo: &part.elbo })?;
-                    }
-                    first_item += part.batch.n_docs();
+                if let Some(sink) = &mut sink {
+                    topic_offsets.push(topics.len());
+                    let (topic_offsets, topics, q, elbo) = (&topic_offsets, &topics, &q, &elbo);
+                    sink(&DocResults { first_item, topic_offsets, topics, q, elbo })?;
+                    first_item += elbo.len();
                 }
             }
         }
@@ -123,12 +140,12 @@ impl Worker {
         items: &[Item],
         params: &Params,
         keep: bool,
-    ) -> Result<(BlockSums, Vec<Part>)> {
+    ) -> Result<(BlockSums, Kept)> {
         let mut totals = Stats::default();
-        let (mut parts, mut done) = (Vec::new(), 0);
+        let (mut kept, mut done) = (Kept::default(), 0);
         while done < items.len() {
             let rest = &items[done..];
-            let n_packed = self.packer.pack(work.graph, &work.docs, rest, PART_EDGES, &mut self.batch);
+            let n_packed = self.packer.pack(work.graph, &work.docs, rest, PART_SIZE, &mut self.batch);
             let sums = work.gradients.then_some(&mut self.sums);
             document::run_batch(
                 work.graph,
@@ -143,14 +160,13 @@ impl Worker {
                 return Err(not_finite(rest[bad], self.state.elbo[bad]));
             }
             if keep {
-                let (q, elbo) = (self.state.q.clone(), self.state.elbo.clone());
-                parts.push(Part { batch: self.batch.clone(), q, elbo });
+                kept.add(&self.batch, &self.state);
             }
             done += n_packed;
         }
         let mut sums = if work.gradients { self.sums.take(work.graph) } else { BlockSums::default() };
         sums.totals = totals;
-        Ok((sums, parts))
+        Ok((sums, kept))
     }
 }
 
