@@ -1,7 +1,7 @@
 //! Progress of anything longer than a moment: a bar on a terminal, plain lines elsewhere.
 
 use super::{Common, tell};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use noisyor::estep::Monitor;
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -27,10 +27,12 @@ impl Progress {
         let hidden = common.quiet || !on_terminal;
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(n_docs), target).with_message(what);
-        let template = "{msg} {wide_bar} {human_pos}/{human_len} documents, {per_sec}, {eta} left";
-        bar.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        let template = "{msg} {wide_bar} {human_pos}/{human_len} documents, {rate}, {eta} left";
+        let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+            let _ = write!(text, "{:.0}/s", state.per_sec());
+        };
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.with_key("rate", rate));
         let done = Arc::new(AtomicBool::new(false));
         let plain = !common.quiet && !on_terminal;
         let follower = std::thread::spawn({

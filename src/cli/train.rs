@@ -314,7 +314,7 @@ fn train_with_progress(
 }
 
 fn metrics_line(metrics: &Metrics, last_valid: Option<f64>) -> String {
-    let mut line = format!("epoch {:.4} step {}", metrics.epoch, metrics.step);
+    let mut line = format!("epoch {:.2} step {}", metrics.epoch, metrics.step);
     if let Some(train) = metrics.train_elbo {
         line += &format!("  train {train:.4}");
     }
