@@ -1,4 +1,4 @@
-//! Training and whole passes: tiny20 from scratch on three seeds, and all documents of the dblp preset once.
+//! Training and whole passes: tiny20 from scratch on eight seeds, and all documents of the dblp preset once.
 //!
 //! `NOISYOR_TINY20=path/to/tiny20.svm.gz cargo bench --bench epoch`
 
@@ -51,7 +51,7 @@ fn train_tiny20(case: &Case) {
         ("full batch", BatchSize::Full, 100, EStepOptions::default()),
         ("full, tempered 4,6", BatchSize::Full, 60, hot),
     ] {
-        for seed in 0..3 {
+        for seed in 0..8 {
             let estep = estep_options.clone();
             let options = TrainOptions {
                 seed,

@@ -1,7 +1,7 @@
 //! What each positive edge contributes at the current r: m, the numerator of Eq. 10, and the gradient factor.
 //!
-//! This is the only place with logarithms and exponentials per edge, one flat loop over a document's edges
-//! that the compiler vectorises.
+//! This is the only place with logarithms and exponentials per edge: flat loops over a document's edges that the
+//! compiler vectorises.
 
 use crate::numeric::{R_MIN, X_CAP, exp_neg, log1p_pos};
 
@@ -50,8 +50,8 @@ impl EdgeTerms {
 
     /// Recomputes `m`, `gain`, `curve` and `inv` from `r`.
     ///
-    /// In three short passes rather than one: the exponential, the logarithm, and what follows from them. One pass
-    /// would be a single chain of dependent steps, longer than the processor looks ahead.
+    /// In three short passes, the exponential, the logarithm, and what follows from them: measured a little faster
+    /// than one long pass.
     #[inline(always)]
     pub(super) fn update(&mut self, n_edges: usize) {
         let n = n_edges.div_ceil(GROUP) * GROUP;
