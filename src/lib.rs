@@ -29,6 +29,8 @@
 //! # Ok::<(), noisyor::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod batch;
 pub mod corpus;
 mod error;

@@ -5,6 +5,7 @@ mod cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    quiet_device_layer();
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -18,4 +19,15 @@ fn main() -> ExitCode {
 /// The reader of our output went away: nothing is wrong.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Mesa's device-selection layer asks the Wayland display which GPU it uses and complains on standard error where there is no
+/// display, as on every server. Nothing here is drawn: the layer is told to stay out.
+#[allow(unsafe_code)]
+fn quiet_device_layer() {
+    const LAYER_OFF: &str = "NODEVICE_SELECT";
+    if cfg!(target_os = "linux") && std::env::var_os(LAYER_OFF).is_none() {
+        // SAFETY: the first thing the program does; no other thread exists that could read the environment.
+        unsafe { std::env::set_var(LAYER_OFF, "1") };
+    }
 }

@@ -47,6 +47,16 @@ pub struct EdgeRecord {
     pub slot: u32,
 }
 
+/// A node that a reduction block touches. Its ends are the next record's begins.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct TouchedRecord {
+    /// First of its positions.
+    pub position_begin: u32,
+    /// First of its edges among the touched edges.
+    pub edge_begin: u32,
+}
+
 /// Packed documents. `docs` and `nodes` end with one more record that holds only the ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {

@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use noisyor::estep::{EStep, Monitor, Stats, cpu::CpuEStep};
+use noisyor::estep::cpu::CpuEStep;
+use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
+use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
+use noisyor::estep::{EStep, Monitor, Stats};
 use noisyor::{Error, Result as LibResult};
 use std::io::Write;
 use std::sync::Arc;
@@ -94,9 +97,18 @@ pub(crate) fn interruptible(common: &Common) -> LibResult<Arc<Monitor>> {
 
 #[derive(Args)]
 pub(crate) struct BackendArgs {
-    /// What computes the E-step: the best there is, the CPU or a GPU
+    /// What computes the E-step: a GPU if there is one and else the CPU, the CPU, or a GPU (software Vulkan counts)
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     backend: Backend,
+    /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
+    #[arg(long, value_name = "SUBSTRING|INDEX")]
+    device: Option<String>,
+    /// GPU: memory for packed documents that are kept for later epochs
+    #[arg(long, value_name = "N", default_value_t = 2048)]
+    cache_mb: usize,
+    /// GPU: device memory to use at most [default: all of it]
+    #[arg(long, value_name = "N")]
+    device_mb: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -107,12 +119,32 @@ enum Backend {
 }
 
 impl BackendArgs {
-    pub(crate) fn open(&self) -> LibResult<Box<dyn EStep>> {
-        match self.backend {
-            Backend::Auto | Backend::Cpu => Ok(Box::new(CpuEStep::new())),
-            Backend::Gpu => {
-                Err(Error::Device("this version has no GPU backend; use --backend cpu (or auto)".into()))
-            }
+    pub(crate) fn open(&self, common: &Common) -> LibResult<Box<dyn EStep>> {
+        if self.backend == Backend::Cpu {
+            return match &self.device {
+                Some(device) => {
+                    Err(Error::Usage(format!("--device {device} makes no sense with --backend cpu")))
+                }
+                None => Ok(Box::new(CpuEStep::new())),
+            };
         }
+        let wanted = self.backend == Backend::Gpu || self.device.is_some();
+        if !wanted && !list_adapters().iter().any(|adapter| adapter.automatic) {
+            common.say("no GPU found: computing on the CPU");
+            return Ok(Box::new(CpuEStep::new()));
+        }
+        let options = GpuOptions {
+            device: self.device.clone(),
+            max_bytes: self.device_mb.map(|mb| mb.saturating_mul(1 << 20)),
+            ..GpuOptions::default()
+        };
+        let machine = GpuMachine::open(options)?;
+        common.say(format_args!("computing on {}", machine.name()));
+        let cache_bytes = self.cache_mb.saturating_mul(1 << 20);
+        let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });
+        if !common.quiet {
+            estep.on_warning(|message| tell(format_args!("warning: {message}")));
+        }
+        Ok(Box::new(estep))
     }
 }

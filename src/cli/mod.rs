@@ -1,6 +1,7 @@
 //! The command line: arguments as typed, one file per command. Calls the library and prints what it tells.
 
 mod common;
+mod devices;
 mod eval;
 mod infer;
 mod inputs;
@@ -38,6 +39,7 @@ enum Command {
     Topics(topics::Args),
     Synth(synth::Args),
     Model(model::Args),
+    Devices(devices::Args),
 }
 
 /// Parses the command line and runs the command.
@@ -51,5 +53,6 @@ pub(crate) fn run() -> Result<()> {
         Command::Topics(args) => topics::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),
+        Command::Devices(args) => devices::run(args, &common),
     }
 }

@@ -207,7 +207,7 @@ impl Args {
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.options()?;
-    let mut estep = args.backend.open()?;
+    let mut estep = args.backend.open(common)?;
     let (corpus, loaded) = args.inputs(common)?;
     if corpus.n_docs() == 0 {
         return Err(Error::Usage("the corpus has no documents to train on".into()).into());

@@ -1,6 +1,8 @@
 //! The E-step: q and r of every document at given weights, its bound, and the sums that the step needs.
 
 pub mod cpu;
+pub mod device;
+pub mod gpu;
 mod options;
 pub mod oracle;
 mod params;

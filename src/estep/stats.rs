@@ -77,6 +77,18 @@ impl Stats {
         }
     }
 
+    /// Adds other sums of the same graph.
+    pub fn merge(&mut self, other: &Self) {
+        self.add_totals(other);
+        let add = |sums: &mut Vec<f64>, terms: &[f64]| {
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term)
+        };
+        add(&mut self.edge, &other.edge);
+        add(&mut self.leak, &other.leak);
+        add(&mut self.topic_q, &other.topic_q);
+        add(&mut self.topic_docs, &other.topic_docs);
+    }
+
     /// Adds the scalar sums.
     pub fn add_totals(&mut self, other: &Self) {
         self.n_docs += other.n_docs;

@@ -7,8 +7,10 @@ mod gradient;
 mod probe;
 mod q_sweep;
 mod r_update;
+pub mod twin;
 
 pub use probe::Probe;
+pub(super) use r_update::GROWTH;
 
 use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};
 use crate::batch::{BLOCK_DOCS, Batch, Packer};
@@ -170,7 +172,7 @@ impl Worker {
     }
 }
 
-fn not_finite(item: Item, elbo: f64) -> Error {
+pub(super) fn not_finite(item: Item, elbo: f64) -> Error {
     Error::Numeric(format!(
         "the bound of document {} is {elbo}: a weight or q is out of range; lower --rate or --cap, or raise --floor",
         item.doc_ix

@@ -1,0 +1,42 @@
+// A node's gradient terms (Eqs. 13-16), times the document's count: for every edge v q_k / (1 - exp(-u)); for the leak
+// v sum_k r [(1 - q_k) / (1 - exp(-w0)) + q_k / (1 - exp(-u))]; for a topic q. One row is a node.
+// 1 / (1 - exp(-u)) = (1 + f'(w0)) / (1 + t). The terms take the places of the gain, of kappa and of the log-odds.
+
+@group(0) @binding(1) var<storage, read> network: array<u32>;
+@group(0) @binding(2) var<storage, read> docs: array<DocRecord>;
+@group(0) @binding(3) var<storage, read> nodes: array<NodeRecord>;
+@group(0) @binding(4) var<storage, read> edges: array<EdgeRecord>;
+@group(0) @binding(5) var<storage, read> rows: array<u32>;
+@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
+@group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
+
+@compute @workgroup_size(WORKGROUP)
+fn gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let ix = row_index(group, local);
+    let lane = lane_index(local);
+    let inside = ix < args.n_rows;
+    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let node = nodes[row];
+    let begin = node.edge_begin;
+    let edge_end = nodes[row + 1u].edge_begin;
+    let end = select(begin, edge_end, inside);
+    let count = f32(docs[node.doc_ix].count);
+    let slope = node_slope(node.id);
+    let weights = weight_begin(node.id) - begin;
+    let scale = count * node_state[row] * (1.0 + slope);
+
+    var share = vec4<f32>();
+    for (var e = begin + lane; e < end; e += LANES) {
+        let r = edge_state[e].r;
+        let q = node_state[edges[e].parent];
+        let x = min(edge_weight(weights + e) / max(r, R_MIN), X_CAP);
+        let inv = 1.0 / (1.0 + slope * exp_neg(x).y);
+        share.x += r * (1.0 - q) + r * q * inv;
+        edge_state[e].term = scale * q * inv;
+    }
+    share = row_sum(local, share);
+    if (inside && lane == 0u) {
+        node_state[args.n_nodes + row] = count * node_state[row];
+        node_state[2u * args.n_nodes + row] = scale * select(share.x, 1.0, begin == edge_end);
+    }
+}

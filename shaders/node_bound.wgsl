@@ -1,0 +1,34 @@
+// A node's terms of the bound (Eq. 9): v (beta - S + sum m q), for a topic less its share of the tail and plus its entropy.
+// One row is a node. The term takes kappa's place, which is no longer needed.
+
+@group(0) @binding(1) var<storage, read> network: array<u32>;
+@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
+@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
+@group(0) @binding(4) var<storage, read> rows: array<u32>;
+@group(0) @binding(5) var<storage, read> slots: array<Slot>;
+@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn node_bound(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let ix = row_index(group, local);
+    let lane = lane_index(local);
+    let inside = ix < args.n_rows;
+    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let node = nodes[row];
+    let end = select(node.edge_begin, nodes[row + 1u].edge_begin, inside);
+
+    var sum = vec4<f32>();
+    for (var e = node.edge_begin + lane; e < end; e += LANES) {
+        sum.x += slots[edges[e].slot].m * node_state[edges[e].parent];
+    }
+    sum = row_sum(local, sum);
+    if (inside && lane == 0u) {
+        var term = node_state[row] * (node_bias(node.id) + sum.x);
+        if (node.id < args.n_topics) {
+            // Entropy of q = sigmoid(g): softplus(g) - q g.
+            let g = node_state[args.n_nodes + row];
+            term += softplus(g) - sigmoid(g) * g - node_tail(node.id);
+        }
+        node_state[2u * args.n_nodes + row] = term;
+    }
+}

@@ -1,0 +1,45 @@
+// q of the topics of one colour (Eqs. 11, 12): q = sigmoid(g / T). One row is a topic. Topics of a colour never read each
+// other's q. A topic that moved more than the tolerance keeps its document at work for another alternation.
+
+@group(0) @binding(1) var<storage, read> network: array<u32>;
+@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
+@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
+@group(0) @binding(4) var<storage, read> rows: array<u32>;
+@group(0) @binding(5) var<storage, read> slots: array<Slot>;
+@group(0) @binding(6) var<storage, read_write> doc_state: array<atomic<u32>>;
+@group(0) @binding(7) var<storage, read_write> node_state: array<f32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn q_update(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let ix = row_index(group, local);
+    let lane = lane_index(local);
+    let inside = ix < args.n_rows;
+    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let node = nodes[row];
+    let at_work = inside && atomicLoad(&doc_state[node.doc_ix]) >= args.alternation;
+    if (may_leave(at_work)) {
+        return;
+    }
+    let next = nodes[row + 1u];
+
+    var g = vec4<f32>();
+    let edge_end = select(node.edge_begin, next.edge_begin, at_work);
+    for (var e = node.edge_begin + lane; e < edge_end; e += LANES) {
+        g.x += slots[edges[e].slot].m * node_state[edges[e].parent];
+    }
+    let slot_end = select(node.slot_begin, next.slot_begin, at_work);
+    for (var s = node.slot_begin + lane; s < slot_end; s += LANES) {
+        let slot = slots[s];
+        g.x += slot.m * node_state[slot.child];
+    }
+    let logit = (row_sum(local, g).x + node_bias(node.id)) * args.inverse_temperature;
+    if (at_work && lane == 0u) {
+        let q = sigmoid(logit);
+        // Bits of non-negative numbers are ordered as the numbers, and NaN above all.
+        if (bitcast<u32>(abs(q - node_state[row])) > bitcast<u32>(args.tolerance)) {
+            atomicStore(&doc_state[node.doc_ix], args.alternation + 1u);
+        }
+        node_state[row] = q;
+        node_state[args.n_nodes + row] = logit;
+    }
+}

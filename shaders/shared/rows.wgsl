@@ -1,0 +1,63 @@
+// Arguments of a dispatch and the records of src/batch/layout.rs. A kernel works on rows: a row is a node, a document or a
+// segment. Every kernel is compiled twice: with thread_rows.wgsl, one thread a row, and with group_rows.wgsl, one workgroup
+// a long row.
+
+const WORKGROUP: u32 = 64u;
+
+struct Args {
+    // Rows of this dispatch: `n_rows` from `row_begin` on.
+    row_begin: u32,
+    n_rows: u32,
+    // Workgroups along x; dispatches of more than 65,535 workgroups are folded.
+    groups_x: u32,
+    // Nodes of the chunk: the stride of node_state's sections.
+    n_nodes: u32,
+    // Where the node parameters begin in `network`.
+    params_begin: u32,
+    n_topics: u32,
+    // Alternations since T = 1; a document that moved in none of the last one is done.
+    alternation: u32,
+    // 1: accelerated r iterations; 0: Eq. 10 as it stands.
+    accelerate: u32,
+    tolerance: f32,
+    inverse_temperature: f32,
+    pad_0: u32,
+    pad_1: u32,
+}
+
+struct DocRecord {
+    node_begin: u32,
+    token_begin: u32,
+    edge_begin: u32,
+    count: u32,
+}
+
+struct NodeRecord {
+    id: u32,
+    edge_begin: u32,
+    slot_begin: u32,
+    doc_ix: u32,
+}
+
+struct EdgeRecord {
+    parent: u32,
+    slot: u32,
+}
+
+struct EdgeState {
+    r: f32,
+    // While q and r alternate: the slope of a in r, Eq. 10's numerator without q and r. Then: the gradient term of Eq. 13.
+    term: f32,
+}
+
+struct Slot {
+    child: u32,
+    m: f32,
+}
+
+struct TouchedRecord {
+    position_begin: u32,
+    edge_begin: u32,
+}
+
+@group(0) @binding(0) var<uniform> args: Args;

@@ -1,0 +1,131 @@
+//! Packing items into chunks, in parallel. What makes a part and a block depends on the documents alone, so that sums are
+//! the same whatever the number of threads or the size of the chunks.
+
+use super::{BLOCK_DOCS, Batch, Chunk, Packer};
+use crate::corpus::{Docs, Item};
+use crate::network::Graph;
+use rayon::prelude::*;
+use std::collections::VecDeque;
+
+/// A part is packed at once: at most `BLOCK_DOCS` documents, ended early at this many nodes and edges.
+const PART_SIZE: usize = 1 << 17;
+
+/// When a block or a chunk is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ChunkLimits {
+    /// Parts to a block at most.
+    pub block_parts: usize,
+    /// Nodes and edges at which a block is full.
+    pub block_size: usize,
+    /// Nodes and edges at which a chunk is full; it has one block at least.
+    pub chunk_size: usize,
+}
+
+/// The chunks of some items, one after another.
+pub struct Chunks<'a> {
+    graph: &'a Graph,
+    docs: Docs<'a>,
+    items: &'a [Item],
+    full: bool,
+    gradients: bool,
+    limits: ChunkLimits,
+    /// First item that is not packed, and first that is not in a chunk.
+    next_to_pack: usize,
+    next_item: usize,
+    parts: VecDeque<Batch>,
+    packers: Vec<Packer>,
+}
+
+impl<'a> Chunks<'a> {
+    /// Chunks of `items`, beginning with number `first_item`, where a block must begin.
+    pub fn new(
+        graph: &'a Graph,
+        docs: Docs<'a>,
+        items: &'a [Item],
+        first_item: usize,
+        full: bool,
+        gradients: bool,
+        limits: ChunkLimits,
+    ) -> Self {
+        let (next_to_pack, next_item) = (first_item, first_item);
+        let (parts, packers) = (VecDeque::new(), Vec::new());
+        Self { graph, docs, items, full, gradients, limits, next_to_pack, next_item, parts, packers }
+    }
+
+    /// Packs about as many items as there are threads have work for.
+    fn pack_more(&mut self) {
+        let n_threads = rayon::current_num_threads();
+        while self.packers.len() < n_threads {
+            self.packers.push(Packer::new(self.graph, self.full));
+        }
+        // Groups of BLOCK_DOCS items by number, whatever the first item was; each thread packs a run of them.
+        let mut groups = Vec::new();
+        while groups.len() < 4 * n_threads && self.next_to_pack < self.items.len() {
+            let end = (self.next_to_pack / BLOCK_DOCS + 1) * BLOCK_DOCS;
+            let end = end.min(self.items.len());
+            groups.push(&self.items[self.next_to_pack..end]);
+            self.next_to_pack = end;
+        }
+        let per_thread = groups.len().div_ceil(n_threads).max(1);
+        let (graph, docs) = (self.graph, self.docs);
+        let packed: Vec<Vec<Batch>> = groups
+            .par_chunks(per_thread)
+            .zip(&mut self.packers)
+            .map(|(groups, packer)| {
+                groups.iter().flat_map(|group| pack_parts(graph, &docs, group, packer)).collect()
+            })
+            .collect();
+        self.parts.extend(packed.into_iter().flatten());
+    }
+
+    /// How many of the parts make up the next block; none if more parts are needed to tell.
+    fn block_parts(&self, from: usize) -> Option<usize> {
+        let mut size = 0;
+        for (n, part) in self.parts.iter().skip(from).enumerate() {
+            size += part.n_nodes() + part.n_edges();
+            if size >= self.limits.block_size || n + 1 == self.limits.block_parts {
+                return Some(n + 1);
+            }
+        }
+        (self.next_to_pack == self.items.len() && from < self.parts.len()).then(|| self.parts.len() - from)
+    }
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Chunk;
+
+    fn next(&mut self) -> Option<Chunk> {
+        let (mut ends, mut size, mut used) = (Vec::new(), 0, 0);
+        while size < self.limits.chunk_size {
+            match self.block_parts(used) {
+                Some(n) => {
+                    size +=
+                        self.parts.range(used..used + n).map(|p| p.n_nodes() + p.n_edges()).sum::<usize>();
+                    used += n;
+                    ends.push(used);
+                }
+                None if self.next_to_pack < self.items.len() => self.pack_more(),
+                None => break,
+            }
+        }
+        if used == 0 {
+            return None;
+        }
+        let parts: Vec<Batch> = self.parts.drain(..used).collect();
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        let blocks: Vec<&[Batch]> = begins.zip(&ends).map(|(begin, &end)| &parts[begin..end]).collect();
+        let chunk = Chunk::join(self.graph, self.next_item, &blocks, self.gradients);
+        self.next_item += chunk.n_docs();
+        Some(chunk)
+    }
+}
+
+fn pack_parts(graph: &Graph, docs: &Docs<'_>, items: &[Item], packer: &mut Packer) -> Vec<Batch> {
+    let (mut parts, mut done) = (Vec::new(), 0);
+    while done < items.len() {
+        let mut part = Batch::default();
+        done += packer.pack(graph, docs, &items[done..], PART_SIZE, &mut part);
+        parts.push(part);
+    }
+    parts
+}

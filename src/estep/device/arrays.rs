@@ -1,0 +1,131 @@
+//! The arrays that kernels read and write, and their records on the Rust side; tests/layout.rs compares them with WGSL.
+
+use bytemuck::{Pod, Zeroable};
+
+/// An array of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Array {
+    /// Weights, then four words a node: slope, bias, tail, first edge. The only one that chunks share.
+    Network,
+    /// `DocRecord`s of the chunk.
+    Docs,
+    /// `NodeRecord`s.
+    Nodes,
+    /// `EdgeRecord`s.
+    Edges,
+    /// Lists of rows.
+    Rows,
+    /// `TouchedRecord`s.
+    Touched,
+    /// The touched node of every touched edge.
+    EdgeOwners,
+    /// Nodes of the chunk by touched node.
+    Positions,
+    /// Per document: 1 + the last alternation in which it moved.
+    DocState,
+    /// Three sections, each a number per node: q; log-odds, in the end `count q`; kappa, then the bound's term, in the end the leak's.
+    NodeState,
+    /// [`EdgeState`]s.
+    EdgeState,
+    /// [`Slot`]s.
+    Slots,
+    /// The bound of every document.
+    DocBounds,
+    /// N of every touched edge.
+    EdgeTotals,
+    /// Q and L of every touched node.
+    NodeTotals,
+}
+
+impl Array {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::Network,
+        Self::Docs,
+        Self::Nodes,
+        Self::Edges,
+        Self::Rows,
+        Self::Touched,
+        Self::EdgeOwners,
+        Self::Positions,
+        Self::DocState,
+        Self::NodeState,
+        Self::EdgeState,
+        Self::Slots,
+        Self::DocBounds,
+        Self::EdgeTotals,
+        Self::NodeTotals,
+    ];
+
+    /// Its name in the shaders.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Docs => "docs",
+            Self::Nodes => "nodes",
+            Self::Edges => "edges",
+            Self::Rows => "rows",
+            Self::Touched => "touched",
+            Self::EdgeOwners => "edge_owners",
+            Self::Positions => "positions",
+            Self::DocState => "doc_state",
+            Self::NodeState => "node_state",
+            Self::EdgeState => "edge_state",
+            Self::Slots => "slots",
+            Self::DocBounds => "doc_bounds",
+            Self::EdgeTotals => "edge_totals",
+            Self::NodeTotals => "node_totals",
+        }
+    }
+}
+
+/// What changes on a positive edge.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+pub struct EdgeState {
+    /// r.
+    pub r: f32,
+    /// While q and r alternate: the slope of a in r, Eq. 10's numerator without q and r. Then: the edge's gradient term.
+    pub term: f32,
+}
+
+/// A place in a topic's list of positive children.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+pub struct Slot {
+    /// The child, as a node of the chunk.
+    pub child: u32,
+    /// m of the edge to it.
+    pub m: f32,
+}
+
+/// Arguments of a dispatch.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
+pub struct Args {
+    /// First row.
+    pub row_begin: u32,
+    /// Number of rows.
+    pub n_rows: u32,
+    /// Workgroups along x: dispatches of more than 65,535 workgroups are folded.
+    pub groups_x: u32,
+    /// Nodes of the chunk.
+    pub n_nodes: u32,
+    /// Where the node parameters begin in the network.
+    pub params_begin: u32,
+    /// Topics of the network.
+    pub n_topics: u32,
+    /// Alternations since T = 1.
+    pub alternation: u32,
+    /// 1: accelerated r iterations; 0: Eq. 10 as it stands.
+    pub accelerate: u32,
+    /// A topic that moves by more keeps its document at work.
+    pub tolerance: f32,
+    /// 1 / T.
+    pub inverse_temperature: f32,
+    /// Uniform structs come in multiples of 16 bytes.
+    pub pad_0: u32,
+    /// As above.
+    pub pad_1: u32,
+}

@@ -1,0 +1,195 @@
+//! The table of kernels: one row each, with its WGSL, its arrays and its twin on the CPU.
+
+use super::{Args, Array};
+use crate::estep::cpu::twin::{self, Memory};
+
+/// Threads to a workgroup, in all kernels.
+pub const WORKGROUP: u32 = 64;
+/// Workgroups along one dimension at most, on any adapter.
+pub const MAX_GROUPS: u32 = 65_535;
+
+/// Who works on a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lanes {
+    /// One thread.
+    Thread,
+    /// One workgroup.
+    Group,
+}
+
+impl Lanes {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Thread, Self::Group];
+
+    /// Workgroups for so many rows.
+    pub fn n_groups(self, n_rows: u32) -> u32 {
+        match self {
+            Self::Thread => n_rows.div_ceil(WORKGROUP),
+            Self::Group => n_rows,
+        }
+    }
+}
+
+/// Whether a kernel writes an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It reads it.
+    Read,
+    /// It reads and writes it.
+    Write,
+}
+
+use Access::{Read, Write};
+
+/// A kernel.
+pub struct Kernel {
+    /// Its name: the stem of its file, its entry point, its twin.
+    pub name: &'static str,
+    /// Its arrays; binding 0 holds the arguments, the arrays follow in this order.
+    pub arrays: &'static [(Array, Access)],
+    /// The same on the CPU, row by row.
+    pub twin: fn(&mut Memory, Lanes, &Args),
+    parts: &'static [&'static str],
+}
+
+impl Kernel {
+    /// The whole WGSL source.
+    pub fn source(&self, lanes: Lanes) -> String {
+        let lanes = match lanes {
+            Lanes::Thread => include_str!("../../../shaders/shared/thread_rows.wgsl"),
+            Lanes::Group => include_str!("../../../shaders/shared/group_rows.wgsl"),
+        };
+        let rows = include_str!("../../../shaders/shared/rows.wgsl");
+        [rows, lanes].iter().chain(self.parts).copied().collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+const NUMERIC: &str = include_str!("../../../shaders/shared/numeric.wgsl");
+const NETWORK: &str = include_str!("../../../shaders/shared/network.wgsl");
+const EDGE_TERMS: &str = include_str!("../../../shaders/shared/edge_terms.wgsl");
+
+/// The start of every document: q, r and the edge terms.
+pub static INIT_R: Kernel = Kernel {
+    name: "init_r",
+    arrays: &[
+        (Array::Network, Read),
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::NodeState, Write),
+        (Array::EdgeState, Write),
+        (Array::Slots, Write),
+    ],
+    twin: twin::init_r,
+    parts: &[NUMERIC, NETWORK, EDGE_TERMS, include_str!("../../../shaders/init_r.wgsl")],
+};
+
+/// One iteration of Eq. 10 at every node.
+pub static R_UPDATE: Kernel = Kernel {
+    name: "r_update",
+    arrays: &[
+        (Array::Network, Read),
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::DocState, Read),
+        (Array::NodeState, Write),
+        (Array::EdgeState, Write),
+        (Array::Slots, Write),
+    ],
+    twin: twin::r_update,
+    parts: &[NUMERIC, NETWORK, EDGE_TERMS, include_str!("../../../shaders/r_update.wgsl")],
+};
+
+/// q of the topics of one colour.
+pub static Q_UPDATE: Kernel = Kernel {
+    name: "q_update",
+    arrays: &[
+        (Array::Network, Read),
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::Slots, Read),
+        (Array::DocState, Write),
+        (Array::NodeState, Write),
+    ],
+    twin: twin::q_update,
+    parts: &[NUMERIC, NETWORK, include_str!("../../../shaders/q_update.wgsl")],
+};
+
+/// Every node's terms of the bound.
+pub static NODE_BOUND: Kernel = Kernel {
+    name: "node_bound",
+    arrays: &[
+        (Array::Network, Read),
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::Slots, Read),
+        (Array::NodeState, Write),
+    ],
+    twin: twin::node_bound,
+    parts: &[NUMERIC, NETWORK, include_str!("../../../shaders/node_bound.wgsl")],
+};
+
+/// Every document's bound.
+pub static DOC_BOUND: Kernel = Kernel {
+    name: "doc_bound",
+    arrays: &[(Array::Docs, Read), (Array::Rows, Read), (Array::NodeState, Read), (Array::DocBounds, Write)],
+    twin: twin::doc_bound,
+    parts: &[include_str!("../../../shaders/doc_bound.wgsl")],
+};
+
+/// Every edge's, leak's and topic's gradient terms.
+pub static GRADIENT: Kernel = Kernel {
+    name: "gradient",
+    arrays: &[
+        (Array::Network, Read),
+        (Array::Docs, Read),
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::NodeState, Write),
+        (Array::EdgeState, Write),
+    ],
+    twin: twin::gradient,
+    parts: &[NUMERIC, NETWORK, include_str!("../../../shaders/gradient.wgsl")],
+};
+
+/// N of every touched edge.
+pub static EDGE_SUMS: Kernel = Kernel {
+    name: "edge_sums",
+    arrays: &[
+        (Array::Nodes, Read),
+        (Array::Touched, Read),
+        (Array::EdgeOwners, Read),
+        (Array::Positions, Read),
+        (Array::EdgeState, Read),
+        (Array::EdgeTotals, Write),
+    ],
+    twin: twin::edge_sums,
+    parts: &[include_str!("../../../shaders/edge_sums.wgsl")],
+};
+
+/// Q and L of every touched node.
+pub static NODE_SUMS: Kernel = Kernel {
+    name: "node_sums",
+    arrays: &[
+        (Array::Touched, Read),
+        (Array::Positions, Read),
+        (Array::NodeState, Read),
+        (Array::NodeTotals, Write),
+    ],
+    twin: twin::node_sums,
+    parts: &[include_str!("../../../shaders/node_sums.wgsl")],
+};
+
+/// All kernels.
+pub static KERNELS: [&Kernel; 8] =
+    [&INIT_R, &R_UPDATE, &Q_UPDATE, &NODE_BOUND, &DOC_BOUND, &GRADIENT, &EDGE_SUMS, &NODE_SUMS];

@@ -1,0 +1,99 @@
+//! What runs kernels: a GPU, or their twins on the CPU.
+
+use super::{Args, Array, Kernel, Lanes};
+use crate::error::Result;
+use std::ops::Range;
+
+/// One dispatch.
+#[derive(Debug, Clone, Copy)]
+pub struct Dispatch {
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Who works on a row.
+    pub lanes: Lanes,
+    /// Its arguments.
+    pub args: Args,
+}
+
+/// Words to read back once the dispatches are done.
+#[derive(Debug, Clone)]
+pub struct Read {
+    /// Of which array.
+    pub array: Array,
+    /// Which 32-bit words.
+    pub words: Range<usize>,
+}
+
+/// What can go wrong with a device, and may go right the next time.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Fault {
+    /// Too little memory.
+    #[error("out of memory: {0}")]
+    OutOfMemory(String),
+    /// The device is gone.
+    #[error("the device was lost: {0}")]
+    Lost(String),
+    /// The device refused something.
+    #[error("the device refused: {0}")]
+    Refused(String),
+}
+
+/// Seconds and bytes that a machine spent.
+#[derive(Debug, Clone, Default)]
+pub struct Spent {
+    /// Writing to the device (on the host's side).
+    pub upload_s: f64,
+    /// Waiting for the device.
+    pub wait_s: f64,
+    /// Copying results out of the device's memory.
+    pub readback_s: f64,
+    /// Bytes written.
+    pub upload_bytes: u64,
+    /// Bytes read back.
+    pub readback_bytes: u64,
+    /// Kernels run: name, dispatches, seconds on the device where they are known.
+    pub kernels: Vec<(&'static str, u64, Option<f64>)>,
+}
+
+/// A device with sets of arrays, so that one chunk is loaded while another is computed. The network is shared by all sets.
+pub trait Machine {
+    /// For people.
+    fn name(&self) -> String;
+
+    /// The largest array, in bytes.
+    fn max_array_bytes(&self) -> u64;
+
+    /// Makes an array of at least so many bytes; what is in it is anybody's guess.
+    fn reserve(&mut self, set: usize, array: Array, n_bytes: usize) -> Result<(), Fault>;
+
+    /// Writes into an array, at a place in bytes.
+    fn write(&mut self, set: usize, array: Array, at: usize, bytes: &[u8]) -> Result<(), Fault>;
+
+    /// Starts dispatches, one after another, and reads after them. One submission a set at a time.
+    fn submit(&mut self, set: usize, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault>;
+
+    /// Waits for a set's submission; what was read, in order.
+    fn wait(&mut self, set: usize) -> Result<Vec<Vec<u32>>, Fault>;
+
+    /// A working device again, with nothing on it.
+    fn reopen(&mut self) -> Result<()>;
+
+    /// Frees all arrays.
+    fn clear(&mut self);
+
+    /// Takes what was spent since the last call.
+    fn take_spent(&mut self) -> Spent;
+}
+
+impl Spent {
+    /// Counts a dispatch.
+    pub fn add_kernel(&mut self, name: &'static str, seconds: Option<f64>) {
+        let at = self.kernels.iter().position(|kernel| kernel.0 == name).unwrap_or_else(|| {
+            self.kernels.push((name, 0, None));
+            self.kernels.len() - 1
+        });
+        let kernel = &mut self.kernels[at];
+        kernel.1 += 1;
+        kernel.2 = seconds.map_or(kernel.2, |seconds| Some(kernel.2.unwrap_or(0.0) + seconds));
+    }
+}

@@ -1,0 +1,369 @@
+//! The backend: chunks are packed ahead by a thread of their own, two are on the device at a time, and their results are added in
+//! order. A device that fails gets smaller chunks or is opened again, and the work goes on where it was.
+
+use super::cache::{Cache, key};
+use super::flight::{Flight, Landed};
+use super::{Array, Fault, Machine, Plan, Spent, network_words};
+use crate::batch::{Chunk, ChunkLimits, Chunks};
+use crate::error::{Error, Result};
+use crate::estep::cpu::{CpuEStep, not_finite};
+use crate::estep::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};
+use crate::network::Graph;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Instant;
+
+/// Chunks on the device at a time: one is loaded and looked at while the other is computed.
+const N_SETS: usize = 2;
+/// Chunks packed ahead.
+const N_AHEAD: usize = 1;
+/// Faults in a row, without a chunk landing between them, before giving up.
+const MAX_FAULTS: u32 = 3;
+
+/// How a device is used.
+#[derive(Debug, Clone)]
+pub struct DeviceOptions {
+    /// When blocks and chunks are full.
+    pub limits: ChunkLimits,
+    /// Memory for packed chunks that are kept, in bytes.
+    pub cache_bytes: usize,
+}
+
+impl Default for DeviceOptions {
+    fn default() -> Self {
+        let limits = ChunkLimits { block_parts: 32, block_size: 1 << 20, chunk_size: 1 << 22 };
+        Self { limits, cache_bytes: 2 << 30 }
+    }
+}
+
+/// Where a run's wall time went, on the host's side.
+#[derive(Debug, Clone, Default)]
+pub struct HostSpent {
+    /// Waiting for packed chunks.
+    pub starved_s: f64,
+    /// Packing, in a thread of its own.
+    pub pack_s: f64,
+    /// Chunks run.
+    pub n_chunks: u64,
+    /// Chunks that came from the cache.
+    pub n_cached: u64,
+}
+
+/// The backend of a machine.
+pub struct DeviceEStep<M> {
+    machine: M,
+    options: DeviceOptions,
+    cache: Cache,
+    host: HostSpent,
+    on_warning: Box<dyn FnMut(&str) + Send>,
+}
+
+/// Why a run stopped early.
+enum Stop {
+    /// The device failed, with a chunk of so many blocks and such a size.
+    Fault(Fault, Option<(usize, usize)>),
+    /// The first chunk to come has one block, and that is too large for the device.
+    TooLarge(Arc<Chunk>),
+    /// Anything else.
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl<M: Machine> DeviceEStep<M> {
+    /// A backend on a machine.
+    pub fn new(machine: M, options: DeviceOptions) -> Self {
+        let cache = Cache::new(options.cache_bytes);
+        Self { machine, options, cache, host: HostSpent::default(), on_warning: Box::new(|_| ()) }
+    }
+
+    /// Who is told of trouble that was overcome.
+    pub fn on_warning(&mut self, tell: impl FnMut(&str) + Send + 'static) {
+        self.on_warning = Box::new(tell);
+    }
+
+    /// The machine.
+    pub fn machine(&mut self) -> &mut M {
+        &mut self.machine
+    }
+
+    /// What was spent since the last call, on the device's and on the host's side.
+    pub fn take_spent(&mut self) -> (Spent, HostSpent) {
+        (self.machine.take_spent(), std::mem::take(&mut self.host))
+    }
+
+    /// Runs until done or stopped; `done` counts the items whose results are in `stats`.
+    fn attempt(
+        &mut self,
+        work: &Work<'_>,
+        params: &Params,
+        stats: &mut Stats,
+        done: &mut usize,
+        sink: &mut Option<&mut Sink<'_>>,
+    ) -> Result<(), Stop> {
+        let plan = Plan {
+            options: work.options.clone(),
+            gradients: work.gradients,
+            keep_q: sink.is_some(),
+            n_topics: work.graph.n_topics() as u32,
+            n_edges: work.graph.n_edges() as u32,
+        };
+        let words = network_words(work.graph, params);
+        let network = bytemuck::cast_slice(&words);
+        let fault = |fault| Stop::Fault(fault, None);
+        self.machine.reserve(0, Array::Network, network.len()).map_err(fault)?;
+        self.machine.write(0, Array::Network, 0, network).map_err(fault)?;
+        let key = key(work, &self.options.limits);
+        let cached = self.cache.get(&key);
+        let (limits, first_item) = (self.options.limits, *done);
+        std::thread::scope(|scope| {
+            let (send, feed) = sync_channel(N_AHEAD);
+            scope.spawn(move || {
+                let mut next_item = first_item;
+                for chunk in cached.into_iter().skip_while(|chunk| chunk.items.start < first_item) {
+                    next_item = chunk.items.end;
+                    if send.send((chunk, 0.0)).is_err() {
+                        return;
+                    }
+                }
+                let full = work.options.bound == Bound::Full;
+                let mut chunks =
+                    Chunks::new(work.graph, work.docs, work.items, next_item, full, work.gradients, limits);
+                loop {
+                    let begun = Instant::now();
+                    let Some(chunk) = chunks.next() else { return };
+                    if send.send((Arc::new(chunk), begun.elapsed().as_secs_f64())).is_err() {
+                        return;
+                    }
+                }
+            });
+            self.fly(work, params, &plan, key, feed, stats, done, sink)
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn fly(
+        &mut self,
+        work: &Work<'_>,
+        params: &Params,
+        plan: &Plan,
+        key: [u64; 2],
+        feed: Receiver<(Arc<Chunk>, f64)>,
+        stats: &mut Stats,
+        done: &mut usize,
+        sink: &mut Option<&mut Sink<'_>>,
+    ) -> Result<(), Stop> {
+        let mut flights: [Option<Flight>; N_SETS] = Default::default();
+        // Chunks land in any order; their results are added in theirs.
+        let mut landed: BTreeMap<usize, Landed> = BTreeMap::new();
+        let (mut fed, mut to_place) = (true, None);
+        loop {
+            if work.monitor.stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted.into());
+            }
+            for set in 0..N_SETS {
+                if flights[set].is_none() && fed && landed.len() < N_SETS {
+                    let begun = Instant::now();
+                    let next = to_place.take().or_else(|| feed.recv().ok());
+                    self.host.starved_s += begun.elapsed().as_secs_f64();
+                    let Some((chunk, pack_s)) = next else {
+                        fed = false;
+                        continue;
+                    };
+                    if self.is_too_large(plan, &chunk) {
+                        if chunk.blocks.len() == 1 && *done == chunk.items.start {
+                            return Err(Stop::TooLarge(chunk));
+                        } else if chunk.blocks.len() == 1 {
+                            to_place = Some((chunk, pack_s));
+                            continue;
+                        }
+                        let fault = Fault::Refused("an array is larger than the adapter allows".to_owned());
+                        return Err(stop(fault, &chunk));
+                    }
+                    self.host.pack_s += pack_s;
+                    self.host.n_chunks += 1;
+                    self.host.n_cached += u64::from(pack_s == 0.0);
+                    self.cache.add(key, &chunk);
+                    let flight = Flight::start(&mut self.machine, set, plan, Arc::clone(&chunk));
+                    flights[set] = Some(flight.map_err(|fault| stop(fault, &chunk))?);
+                }
+            }
+            for flight in &mut flights {
+                let Some(in_air) = flight else { continue };
+                let advanced = in_air.advance(&mut self.machine, plan);
+                if let Some(home) = advanced.map_err(|fault| stop(fault, &in_air.chunk))? {
+                    landed.insert(home.chunk.items.start, home);
+                    *flight = None;
+                }
+            }
+            while let Some(home) = landed.remove(done) {
+                add(work, params, plan, &home, stats, sink)?;
+                *done = home.chunk.items.end;
+                let n_docs: u64 = home.chunk.docs.iter().map(|doc| u64::from(doc.count)).sum();
+                work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
+            }
+            if !fed && to_place.is_none() && flights.iter().all(Option::is_none) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_too_large(&self, plan: &Plan, chunk: &Chunk) -> bool {
+        let largest = plan.array_bytes(chunk).into_iter().map(|(_, n_bytes)| n_bytes).max().unwrap_or(0);
+        largest as u64 > self.machine.max_array_bytes()
+    }
+
+    /// Makes the machine fit to go on, or gives up.
+    fn recover(&mut self, fault: Fault, of: Option<(usize, usize)>) -> Result<()> {
+        match (&fault, of) {
+            (Fault::Lost(_), _) => {
+                (self.on_warning)(&format!("{fault}; opening it again"));
+                self.machine.reopen()
+            }
+            (_, Some((n_blocks, size))) if n_blocks > 1 => {
+                self.options.limits.chunk_size = (size.min(self.options.limits.chunk_size) / 2).max(1);
+                (self.on_warning)(&format!("{fault}; going on with chunks of half the size"));
+                self.cache.clear();
+                self.machine.clear();
+                Ok(())
+            }
+            _ => Err(Error::Device(format!(
+                "{}: {fault}; free some of its memory, choose another --device, or use --backend cpu",
+                self.machine.name()
+            ))),
+        }
+    }
+
+    /// Runs a block that no array of the device can hold on the CPU.
+    fn run_on_cpu(
+        &mut self,
+        work: &Work<'_>,
+        params: &Params,
+        chunk: &Chunk,
+        stats: &mut Stats,
+        sink: &mut Option<&mut Sink<'_>>,
+    ) -> Result<()> {
+        (self.on_warning)(&format!(
+            "{} documents with {} positive edges are too many for one array of {}; they run on the CPU",
+            chunk.n_docs(),
+            chunk.n_edges(),
+            self.machine.name()
+        ));
+        let work = Work { items: &work.items[chunk.items.clone()], ..*work };
+        let mut forward = sink.as_mut().map(|sink| {
+            move |results: &DocResults<'_>| {
+                sink(&DocResults { first_item: chunk.items.start + results.first_item, ..*results })
+            }
+        });
+        let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
+        stats.merge(&CpuEStep::new().run(&work, params, sink)?);
+        Ok(())
+    }
+}
+
+fn stop(fault: Fault, chunk: &Chunk) -> Stop {
+    Stop::Fault(fault, Some((chunk.blocks.len(), chunk.n_nodes() + chunk.n_edges())))
+}
+
+impl<M: Machine> EStep for DeviceEStep<M> {
+    fn name(&self) -> String {
+        self.machine.name()
+    }
+
+    fn run(&mut self, work: &Work<'_>, params: &Params, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+        let (mut stats, mut done) = (Stats::new(work.graph, work.gradients), 0);
+        let (mut n_faults, mut done_before) = (0, 0);
+        loop {
+            match self.attempt(work, params, &mut stats, &mut done, &mut sink) {
+                Ok(()) => return Ok(stats),
+                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::TooLarge(chunk)) => {
+                    self.run_on_cpu(work, params, &chunk, &mut stats, &mut sink)?;
+                    done = chunk.items.end;
+                }
+                Err(Stop::Fault(fault, of)) => {
+                    n_faults = if done > done_before { 1 } else { n_faults + 1 };
+                    done_before = done;
+                    if matches!(fault, Fault::Lost(_)) && n_faults > MAX_FAULTS {
+                        return Err(Error::Device(format!(
+                            "{}: {fault}, {n_faults} times in a row",
+                            self.machine.name()
+                        )));
+                    }
+                    self.recover(fault, of)?;
+                }
+            }
+        }
+    }
+}
+
+/// Adds a chunk's results, block by block.
+fn add(
+    work: &Work<'_>,
+    params: &Params,
+    plan: &Plan,
+    home: &Landed,
+    stats: &mut Stats,
+    sink: &mut Option<&mut Sink<'_>>,
+) -> Result<()> {
+    let chunk = &home.chunk;
+    let elbo: Vec<f64> = home.doc_bounds.iter().map(|&bound| params.constant + f64::from(bound)).collect();
+    if let Some(bad) = elbo.iter().position(|elbo| !elbo.is_finite()) {
+        return Err(not_finite(work.items[chunk.items.start + bad], elbo[bad]));
+    }
+    for block in &chunk.blocks {
+        let mut sums = BlockSums::default();
+        for doc_ix in block.docs.clone() {
+            let (doc, next) = (chunk.docs[doc_ix], chunk.docs[doc_ix + 1]);
+            let (n_alternations, unconverged) = plan.n_alternations(home.doc_state[doc_ix]);
+            let n_edges = u64::from(next.edge_begin - doc.edge_begin);
+            sums.totals.n_docs += f64::from(doc.count);
+            sums.totals.elbo_sum += f64::from(doc.count) * elbo[doc_ix];
+            sums.totals.n_items += 1;
+            sums.totals.n_alternations += u64::from(n_alternations);
+            sums.totals.n_unconverged += u64::from(unconverged);
+            sums.totals.n_edges += n_edges;
+            sums.totals.n_edge_updates += n_edges * u64::from(n_alternations);
+        }
+        stats.add_totals(&sums.totals);
+        if work.gradients {
+            add_sums(work.graph, home, &block.touched, stats);
+        }
+    }
+    if let Some(sink) = sink {
+        let (mut topic_offsets, mut topics, mut q) = (vec![0], Vec::new(), Vec::new());
+        for doc in &chunk.docs[..chunk.n_docs()] {
+            let range = doc.node_begin as usize..doc.token_begin as usize;
+            topics.extend(chunk.nodes[range.clone()].iter().map(|node| node.id));
+            q.extend_from_slice(&home.q[range]);
+            topic_offsets.push(topics.len());
+        }
+        let (first_item, topic_offsets, topics, q) = (chunk.items.start, &topic_offsets, &topics, &q);
+        sink(&DocResults { first_item, topic_offsets, topics, q, elbo: &elbo })?;
+    }
+    Ok(())
+}
+
+/// Adds a block's sums, in f64, touched node by touched node.
+fn add_sums(graph: &Graph, home: &Landed, touched: &[std::ops::Range<usize>; 2], stats: &mut Stats) {
+    let chunk = &home.chunk;
+    for at in touched.iter().cloned().flatten() {
+        let id = chunk.touched_ids[at] as usize;
+        let [q, leak] = home.node_totals[at];
+        stats.leak[id] += f64::from(leak);
+        if graph.is_topic(id) {
+            stats.topic_q[id] += f64::from(q);
+            stats.topic_docs[id] += f64::from(chunk.touched_docs[at]);
+        }
+        let totals = &home.edge_totals[chunk.touched_edges(at)];
+        for (sum, &total) in stats.edge[graph.edges_into(id)].iter_mut().zip(totals) {
+            *sum += f64::from(total);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Adapters: which there are, and which one to take.
+
+use crate::error::{Error, Result};
+use wgpu::{Adapter, Backends, DeviceType, Instance, InstanceDescriptor};
+
+/// An adapter, as people know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdapterSummary {
+    /// Name.
+    pub name: String,
+    /// Discrete, integrated, virtual, software or other.
+    pub kind: &'static str,
+    /// Vulkan, Metal or Dx12.
+    pub api: String,
+    /// Driver and its version.
+    pub driver: String,
+    /// Largest storage binding in bytes: no array can be larger.
+    pub max_array_bytes: u64,
+    /// Largest buffer in bytes.
+    pub max_buffer_bytes: u64,
+    /// Whether kernel times can be measured on the device.
+    pub timestamps: bool,
+    /// Whether `--backend auto` would take it.
+    pub automatic: bool,
+}
+
+/// All adapters, the best first.
+pub(super) fn adapters() -> Vec<Adapter> {
+    let instance = Instance::new(InstanceDescriptor::new_without_display_handle());
+    let mut adapters = pollster::block_on(instance.enumerate_adapters(Backends::PRIMARY));
+    adapters.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    adapters
+}
+
+fn rank(kind: DeviceType) -> u8 {
+    match kind {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    }
+}
+
+/// A software adapter is taken only when asked for.
+pub(super) fn is_hardware(adapter: &Adapter) -> bool {
+    adapter.get_info().device_type != DeviceType::Cpu
+}
+
+/// What there is, in the order of their numbers.
+pub fn list_adapters() -> Vec<AdapterSummary> {
+    let mut taken = false;
+    adapters()
+        .iter()
+        .map(|adapter| {
+            let (info, limits) = (adapter.get_info(), adapter.limits());
+            let automatic = !taken && is_hardware(adapter);
+            taken |= automatic;
+            AdapterSummary {
+                kind: match info.device_type {
+                    DeviceType::DiscreteGpu => "discrete",
+                    DeviceType::IntegratedGpu => "integrated",
+                    DeviceType::VirtualGpu => "virtual",
+                    DeviceType::Cpu => "software",
+                    DeviceType::Other => "other",
+                },
+                api: format!("{:?}", info.backend),
+                driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+                name: info.name,
+                max_array_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size),
+                max_buffer_bytes: limits.max_buffer_size,
+                timestamps: adapter.features().contains(wgpu::Features::TIMESTAMP_QUERY),
+                automatic,
+            }
+        })
+        .collect()
+}
+
+/// The adapter that `wanted` names, by its number or a part of its name; else the best.
+pub(super) fn find_adapter(wanted: Option<&str>) -> Result<Adapter> {
+    let adapters = adapters();
+    if adapters.is_empty() {
+        return Err(Error::Device(
+            "no GPU adapter was found; install your card's Vulkan driver (software rendering on Debian and Ubuntu: \
+             apt-get install mesa-vulkan-drivers), or use --backend cpu"
+                .into(),
+        ));
+    }
+    let name = |adapter: &Adapter| adapter.get_info().name;
+    let Some(wanted) = wanted else {
+        return adapters.into_iter().next().ok_or_else(|| Error::Device("no adapter".into()));
+    };
+    let names: Vec<String> =
+        adapters.iter().enumerate().map(|(number, adapter)| format!("{number}: {}", name(adapter))).collect();
+    let lower = wanted.to_lowercase();
+    let found = match wanted.parse::<usize>() {
+        Ok(number) => adapters.into_iter().nth(number),
+        Err(_) => adapters.into_iter().find(|adapter| name(adapter).to_lowercase().contains(&lower)),
+    };
+    found.ok_or_else(|| {
+        Error::Device(format!(
+            "no adapter is called '{wanted}'; there are {} (`noisyor devices`)",
+            names.join(", ")
+        ))
+    })
+}

@@ -1,0 +1,148 @@
+//! Opening a device: limits, error handlers, pipelines.
+
+use super::adapter::{find_adapter, is_hardware};
+use crate::error::{Error, Result};
+use crate::estep::device::{Access, Args, Fault, Kernel, Lanes};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::num::NonZeroU64;
+use std::sync::{Arc, Mutex};
+use wgpu::{
+    BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType, BufferBindingType,
+    ComputePipeline, ComputePipelineDescriptor, Device, DeviceDescriptor, ErrorFilter, Features, Limits,
+    PipelineLayoutDescriptor, Queue, ShaderModuleDescriptor, ShaderSource, ShaderStages,
+};
+
+/// Which device, and how it is used.
+#[derive(Debug, Clone, Default)]
+pub struct GpuOptions {
+    /// The adapter's number or a part of its name; the best if none is given.
+    pub device: Option<String>,
+    /// Device memory to use at most, in bytes.
+    pub max_bytes: Option<u64>,
+    /// WebGPU's default limits instead of the adapter's own.
+    pub default_limits: bool,
+    /// Measure every kernel, where the adapter can.
+    pub timestamps: bool,
+}
+
+/// A pipeline and the layout of its arrays.
+pub(super) struct Pipeline {
+    pub(super) pipeline: ComputePipeline,
+    pub(super) layout: BindGroupLayout,
+}
+
+/// An open device.
+pub(super) struct Open {
+    pub(super) name: String,
+    pub(super) hardware: bool,
+    pub(super) device: Device,
+    pub(super) queue: Queue,
+    pub(super) limits: Limits,
+    pub(super) timestamps: bool,
+    fault: Arc<Mutex<Option<Fault>>>,
+}
+
+/// The pipelines made so far.
+#[derive(Default)]
+pub(super) struct Pipelines(HashMap<(&'static str, Lanes), Pipeline>);
+
+impl Pipelines {
+    /// A kernel's pipeline, made when it is first used.
+    pub(super) fn get(&mut self, open: &Open, kernel: &Kernel, lanes: Lanes) -> Result<&Pipeline, Fault> {
+        Ok(match self.0.entry((kernel.name, lanes)) {
+            Entry::Occupied(made) => made.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(open.guarded(|device| make_pipeline(device, kernel, lanes))?)
+            }
+        })
+    }
+}
+
+impl Open {
+    pub(super) fn new(options: &GpuOptions) -> Result<Self> {
+        let adapter = find_adapter(options.device.as_deref())?;
+        let name = adapter.get_info().name;
+        let limits = if options.default_limits { Limits::default() } else { adapter.limits() };
+        let timestamps = options.timestamps && adapter.features().contains(Features::TIMESTAMP_QUERY);
+        let descriptor = DeviceDescriptor {
+            label: Some("noisyor"),
+            required_features: if timestamps { Features::TIMESTAMP_QUERY } else { Features::empty() },
+            required_limits: limits.clone(),
+            ..DeviceDescriptor::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|e| Error::Device(format!("{name} cannot be opened: {e}; try another --device")))?;
+        // The first fault is the cause, later ones follow from it.
+        let fault = Arc::new(Mutex::new(None));
+        let (lost, other) = (Arc::clone(&fault), Arc::clone(&fault));
+        let set = |slot: &Mutex<Option<Fault>>, fault: Fault| {
+            slot.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(fault);
+        };
+        device.set_device_lost_callback(move |reason, message| {
+            // A lost device outranks whatever failed because of it.
+            let fault = Fault::Lost(format!("{reason:?} {message}").trim().to_owned());
+            *lost.lock().unwrap_or_else(|e| e.into_inner()) = Some(fault);
+        });
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| set(&other, fault_of(error))));
+        let hardware = is_hardware(&adapter);
+        Ok(Self { name, hardware, device, queue, limits, timestamps, fault })
+    }
+
+    /// The fault that has come up, if any.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        self.fault.lock().unwrap_or_else(|e| e.into_inner()).clone().map_or(Ok(()), Err)
+    }
+
+    /// Runs something that may fail on the device's side at once.
+    pub(super) fn guarded<T>(&self, make: impl FnOnce(&Device) -> T) -> Result<T, Fault> {
+        let out_of_memory = self.device.push_error_scope(ErrorFilter::OutOfMemory);
+        let invalid = self.device.push_error_scope(ErrorFilter::Validation);
+        let made = make(&self.device);
+        let errors = [pollster::block_on(invalid.pop()), pollster::block_on(out_of_memory.pop())];
+        self.check()?;
+        errors.into_iter().flatten().next().map_or(Ok(made), |error| Err(fault_of(error)))
+    }
+}
+
+fn fault_of(error: wgpu::Error) -> Fault {
+    match error {
+        wgpu::Error::OutOfMemory { source } => Fault::OutOfMemory(source.to_string()),
+        other => Fault::Refused(other.to_string()),
+    }
+}
+
+fn make_pipeline(device: &Device, kernel: &Kernel, lanes: Lanes) -> Pipeline {
+    let module = device.create_shader_module(ShaderModuleDescriptor {
+        label: Some(kernel.name),
+        source: ShaderSource::Wgsl(kernel.source(lanes).into()),
+    });
+    let entry = |binding: usize, ty, has_dynamic_offset, min_binding_size| BindGroupLayoutEntry {
+        binding: binding as u32,
+        visibility: ShaderStages::COMPUTE,
+        ty: BindingType::Buffer { ty, has_dynamic_offset, min_binding_size },
+        count: None,
+    };
+    let args_bytes = NonZeroU64::new(size_of::<Args>() as u64);
+    let mut entries = vec![entry(0, BufferBindingType::Uniform, true, args_bytes)];
+    entries.extend(kernel.arrays.iter().enumerate().map(|(at, (_, access))| {
+        let ty = BufferBindingType::Storage { read_only: *access == Access::Read };
+        entry(at + 1, ty, false, None)
+    }));
+    let layout = device
+        .create_bind_group_layout(&BindGroupLayoutDescriptor { label: Some(kernel.name), entries: &entries });
+    let pipeline_layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
+        label: Some(kernel.name),
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
+        label: Some(kernel.name),
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some(kernel.name),
+        compilation_options: wgpu::PipelineCompilationOptions::default(),
+        cache: None,
+    });
+    Pipeline { pipeline, layout }
+}
