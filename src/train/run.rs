@@ -134,14 +134,21 @@ struct Trainer<'a> {
 impl Trainer<'_> {
     fn epochs(
         &mut self,
-        mut order: Vec<u32>,
+        mut docs: Vec<u32>,
         on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
     ) -> Result<Ended> {
+        // Documents are dealt out to batches once, and only the order of the batches changes from epoch to epoch: batches packed
+        // for one epoch serve all others.
+        let shuffle = |epoch: u32| rng(self.options.seed, Stream::Shuffle(u64::from(epoch)));
+        if self.options.batch != BatchSize::Full {
+            docs.shuffle(&mut shuffle(0));
+        }
         for epoch in 0..self.options.epochs {
-            if self.options.batch != BatchSize::Full {
-                order.shuffle(&mut rng(self.options.seed, Stream::Shuffle(u64::from(epoch))));
+            let mut batches: Vec<usize> = (0..self.n_batches).collect();
+            if epoch > 0 {
+                batches.shuffle(&mut shuffle(epoch));
             }
-            self.epoch(&order)?;
+            self.epoch(&docs, &batches)?;
             let last = self.step >= self.n_steps || epoch + 1 == self.options.epochs;
             if last || (epoch + 1) % self.options.eval_every == 0 {
                 self.evaluate(on_event)?;
@@ -156,13 +163,13 @@ impl Trainer<'_> {
         Ok(Ended::Finished)
     }
 
-    fn epoch(&mut self, order: &[u32]) -> Result<()> {
-        for batch_ix in 0..self.n_batches {
+    fn epoch(&mut self, docs: &[u32], batches: &[usize]) -> Result<()> {
+        for &batch_ix in batches {
             if self.step >= self.n_steps {
                 break;
             }
-            let bound = |ix: usize| ix * order.len() / self.n_batches;
-            let items = Item::shared(&order[bound(batch_ix)..bound(batch_ix + 1)], self.group);
+            let bound = |ix: usize| ix * docs.len() / self.n_batches;
+            let items = Item::shared(&docs[bound(batch_ix)..bound(batch_ix + 1)], self.group);
             let begun = Instant::now();
             let (mut stats, params) = self.run_estep(&items, true)?;
             stats.add_tail(&params);

@@ -147,9 +147,9 @@ fn unknown_tokens_are_warned_about_and_left_out() {
     for (known, more, example) in
         [("known.jsonl", "more.jsonl", "'zebra'"), ("known.svm", "more.svm", "number 899")]
     {
-        let expected = folder.run(&format!("eval model.json {known} --exact --json"));
+        let expected = folder.run(&format!("eval model.json {known} --exact --json --backend cpu"));
         assert_eq!(text(&expected.stderr), "");
-        let output = folder.run(&format!("eval model.json {more} --exact --json"));
+        let output = folder.run(&format!("eval model.json {more} --exact --json --backend cpu"));
         assert_eq!(text(&output.stdout), text(&expected.stdout), "{more}");
         let warning = text(&output.stderr);
         for part in ["warning: ", "2 of 4", example, "left out"] {
