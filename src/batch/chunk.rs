@@ -5,8 +5,9 @@
 //! terms at `nodes[position].edge_begin + j`, over all positions of the node.
 
 use super::layout::{Batch, DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
-use super::rows::{LONG_ROW, Rows};
+use super::rows::{LONG_ROW, Lists, Rows};
 use crate::network::Graph;
+use bytemuck::Pod;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -47,55 +48,69 @@ pub struct Block {
 }
 
 impl Chunk {
-    /// Joins packed documents into one chunk; each of `blocks` lists the parts of one reduction block. The index is made only
-    /// where gradients are wanted.
-    pub fn join(graph: &Graph, first_item: usize, blocks: &[&[Batch]], gradients: bool) -> Self {
-        let mut chunk = Self::default();
-        let mut colour_ends = Vec::new();
-        for parts in blocks {
-            let first_doc = chunk.docs.len();
-            for part in *parts {
-                let n_nodes = chunk.nodes.len() as u32;
-                chunk.append(part);
-                colour_ends.extend(part.colour_ends.iter().map(|end| end + n_nodes));
-            }
-            chunk.blocks.push(Block { docs: first_doc..chunk.docs.len(), touched: [0..0, 0..0] });
+    /// Joins packed parts into one chunk; each of `blocks` lists the parts of one reduction block. The index is made only where
+    /// gradients are wanted.
+    pub(super) fn join(graph: &Graph, first_item: usize, blocks: &[&[Part]], gradients: bool) -> Self {
+        let parts: Vec<&Part> = blocks.iter().copied().flatten().collect();
+        let mut at = Offsets::default();
+        let mut offsets: Vec<Offsets> = Vec::with_capacity(parts.len());
+        for part in &parts {
+            offsets.push(at);
+            at.docs += part.batch.n_docs() as u32;
+            at.nodes += part.batch.n_nodes() as u32;
+            at.edges += part.batch.n_edges() as u32;
         }
-        chunk.items = first_item..first_item + chunk.docs.len();
-        let (node_end, edge_end, doc_ix) =
-            (chunk.nodes.len() as u32, chunk.edges.len() as u32, chunk.docs.len() as u32);
-        chunk.docs.push(DocRecord {
-            node_begin: node_end,
-            token_begin: node_end,
-            edge_begin: edge_end,
-            count: 0,
-        });
-        chunk.nodes.push(NodeRecord { id: u32::MAX, edge_begin: edge_end, slot_begin: edge_end, doc_ix });
-        chunk.rows = Rows::new(&chunk.docs, &chunk.nodes, &colour_ends, graph.n_colours());
+        let mut chunk = Self {
+            items: first_item..first_item + at.docs as usize,
+            docs: gather(
+                &parts,
+                &offsets,
+                at.docs,
+                |batch| &batch.docs[..batch.n_docs()],
+                |doc, at| DocRecord {
+                    node_begin: doc.node_begin + at.nodes,
+                    token_begin: doc.token_begin + at.nodes,
+                    edge_begin: doc.edge_begin + at.edges,
+                    count: doc.count,
+                },
+            ),
+            nodes: gather(
+                &parts,
+                &offsets,
+                at.nodes,
+                |batch| &batch.nodes[..batch.n_nodes()],
+                |node, at| NodeRecord {
+                    id: node.id,
+                    edge_begin: node.edge_begin + at.edges,
+                    slot_begin: node.slot_begin + at.edges,
+                    doc_ix: node.doc_ix + at.docs,
+                },
+            ),
+            edges: gather(
+                &parts,
+                &offsets,
+                at.edges,
+                |batch| &batch.edges,
+                |edge, at| EdgeRecord { parent: edge.parent + at.nodes, slot: edge.slot + at.edges },
+            ),
+            ..Self::default()
+        };
+        let Offsets { docs, nodes, edges } = at;
+        chunk.docs.push(DocRecord { node_begin: nodes, token_begin: nodes, edge_begin: edges, count: 0 });
+        chunk.nodes.push(NodeRecord { id: u32::MAX, edge_begin: edges, slot_begin: edges, doc_ix: docs });
+        let lists: Vec<_> =
+            parts.iter().zip(&offsets).map(|(part, at)| (&part.lists, at.nodes, at.docs)).collect();
+        chunk.rows = Rows::join(&lists, graph.n_colours());
+        let mut first_doc = 0;
+        for block in blocks {
+            let end = first_doc + block.iter().map(|part| part.batch.n_docs()).sum::<usize>();
+            chunk.blocks.push(Block { docs: first_doc..end, touched: [0..0, 0..0] });
+            first_doc = end;
+        }
         if gradients {
             chunk.index(graph);
         }
         chunk
-    }
-
-    fn append(&mut self, part: &Batch) {
-        let (n_docs, n_nodes, n_edges) =
-            (self.docs.len() as u32, self.nodes.len() as u32, self.edges.len() as u32);
-        self.docs.extend(part.docs[..part.n_docs()].iter().map(|doc| DocRecord {
-            node_begin: doc.node_begin + n_nodes,
-            token_begin: doc.token_begin + n_nodes,
-            edge_begin: doc.edge_begin + n_edges,
-            count: doc.count,
-        }));
-        self.nodes.extend(part.nodes[..part.n_nodes()].iter().map(|node| NodeRecord {
-            id: node.id,
-            edge_begin: node.edge_begin + n_edges,
-            slot_begin: node.slot_begin + n_edges,
-            doc_ix: node.doc_ix + n_docs,
-        }));
-        let moved =
-            |edge: &EdgeRecord| EdgeRecord { parent: edge.parent + n_nodes, slot: edge.slot + n_edges };
-        self.edges.extend(part.edges.iter().map(moved));
     }
 
     /// Number of documents.
@@ -133,82 +148,130 @@ impl Chunk {
     /// Makes the inverse index, blocks in parallel.
     fn index(&mut self, graph: &Graph) {
         let (docs, nodes) = (&self.docs, &self.nodes);
-        let indices: Vec<BlockIndex> = self
-            .blocks
-            .par_iter()
-            .map_init(
-                || vec![0u32; graph.n_nodes()],
-                |counts, block| BlockIndex::new(docs, nodes, &block.docs, counts),
-            )
-            .collect();
-        let mut ends = TouchedRecord { position_begin: 0, edge_begin: 0 };
+        let scratch = || vec![[0u32; 2]; graph.n_nodes()];
+        let index =
+            |counts: &mut Vec<[u32; 2]>, block: &Block| index_block(graph, docs, nodes, &block.docs, counts);
+        let indices: Vec<[Index; 2]> = self.blocks.par_iter().map_init(scratch, index).collect();
         for side in 0..2 {
-            for (index, block) in indices.iter().zip(&mut self.blocks) {
-                let begin = self.touched_ids.len();
-                for node in index.sides[side].clone() {
-                    let (id, positions) = (index.ids[node], index.positions(node));
-                    let n_edges = graph.edges_into(id as usize).len() as u32;
-                    self.touched.push(ends);
-                    self.edge_owners
-                        .extend(std::iter::repeat_n(self.touched_ids.len() as u32, n_edges as usize));
-                    self.touched_ids.push(id);
-                    let count = |&at: &u32| self.docs[self.nodes[at as usize].doc_ix as usize].count;
-                    self.touched_docs.push(positions.iter().map(count).sum());
-                    self.positions.extend_from_slice(positions);
-                    ends.position_begin += positions.len() as u32;
-                    ends.edge_begin += n_edges;
-                }
-                block.touched[side] = begin..self.touched_ids.len();
+            for (indices, block) in indices.iter().zip(&mut self.blocks) {
+                let index = &indices[side];
+                let (n_touched, n_positions) = (self.touched.len() as u32, self.positions.len() as u32);
+                let n_edges = self.edge_owners.len() as u32;
+                block.touched[side] = n_touched as usize..n_touched as usize + index.ids.len();
+                self.touched.extend(index.touched.iter().map(|record| TouchedRecord {
+                    position_begin: record.position_begin + n_positions,
+                    edge_begin: record.edge_begin + n_edges,
+                }));
+                self.touched_ids.extend_from_slice(&index.ids);
+                self.touched_docs.extend_from_slice(&index.docs);
+                self.edge_owners.extend(index.edge_owners.iter().map(|owner| owner + n_touched));
+                self.positions.extend_from_slice(&index.positions);
             }
         }
-        self.touched.push(ends);
+        self.touched.push(TouchedRecord {
+            position_begin: self.positions.len() as u32,
+            edge_begin: self.edge_owners.len() as u32,
+        });
     }
 }
 
-/// The nodes that one block touches, short lists first, and their positions.
-struct BlockIndex {
-    ids: Vec<u32>,
-    ends: Vec<u32>,
-    positions: Vec<u32>,
-    sides: [Range<usize>; 2],
+/// Documents packed at once, and their rows.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) batch: Batch,
+    pub(super) lists: Lists,
 }
 
-impl BlockIndex {
-    /// A counting sort of the block's nodes by their number; `counts` holds a zero for every node of the network.
-    fn new(docs: &[DocRecord], nodes: &[NodeRecord], block: &Range<usize>, counts: &mut [u32]) -> Self {
-        let range = docs[block.start].node_begin as usize..docs[block.end].node_begin as usize;
-        let nodes = &nodes[range.clone()];
-        let mut ids = Vec::new();
-        for node in nodes {
-            let count = &mut counts[node.id as usize];
-            if *count == 0 {
+/// What stands before a part in its chunk.
+#[derive(Debug, Clone, Copy, Default)]
+struct Offsets {
+    docs: u32,
+    nodes: u32,
+    edges: u32,
+}
+
+/// One array of all parts, with room for one record more; parts in parallel, each record moved to its place in the chunk.
+fn gather<T: Pod + Send + Sync>(
+    parts: &[&Part],
+    offsets: &[Offsets],
+    len: u32,
+    array: impl Fn(&Batch) -> &[T] + Sync,
+    moved: impl Fn(&T, &Offsets) -> T + Sync,
+) -> Vec<T> {
+    let mut all = Vec::with_capacity(len as usize + 1);
+    all.resize(len as usize, T::zeroed());
+    let mut rest = &mut all[..];
+    let mut places = Vec::with_capacity(parts.len());
+    for (part, offsets) in parts.iter().zip(offsets) {
+        let from = array(&part.batch);
+        let (to, behind) = rest.split_at_mut(from.len());
+        rest = behind;
+        places.push((from, offsets, to));
+    }
+    places.into_par_iter().for_each(|(from, offsets, to)| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = moved(from, offsets));
+    });
+    all
+}
+
+/// One block's index, of its short or of its long lists; fields as in [`Chunk`], counted from the block's own begin.
+#[derive(Default)]
+struct Index {
+    ids: Vec<u32>,
+    docs: Vec<u32>,
+    touched: Vec<TouchedRecord>,
+    edge_owners: Vec<u32>,
+    positions: Vec<u32>,
+}
+
+/// A counting sort of the block's nodes by their number. `counts` holds zeros for every node of the network, and does again in the
+/// end.
+fn index_block(
+    graph: &Graph,
+    docs: &[DocRecord],
+    nodes: &[NodeRecord],
+    block: &Range<usize>,
+    counts: &mut [[u32; 2]],
+) -> [Index; 2] {
+    let mut ids = Vec::new();
+    for doc in block.clone() {
+        for node in &nodes[docs[doc].node_begin as usize..docs[doc + 1].node_begin as usize] {
+            let [n_positions, n_docs] = &mut counts[node.id as usize];
+            if *n_positions == 0 {
                 ids.push(node.id);
             }
-            *count += 1;
+            *n_positions += 1;
+            *n_docs += docs[doc].count;
         }
-        ids.sort_unstable();
-        let (short, mut long): (Vec<u32>, Vec<u32>) =
-            ids.iter().partition(|&&id| counts[id as usize] as usize <= LONG_ROW);
-        let n_short = short.len();
-        ids = short;
-        ids.append(&mut long);
-        let mut begin = 0;
-        for &id in &ids {
-            (begin, counts[id as usize]) = (begin + counts[id as usize], begin);
-        }
-        let mut positions = vec![0; nodes.len()];
-        for (at, node) in (range.start as u32..).zip(nodes) {
-            let place = &mut counts[node.id as usize];
-            positions[*place as usize] = at;
-            *place += 1;
-        }
-        let ends = ids.iter().map(|&id| std::mem::take(&mut counts[id as usize])).collect();
-        let n_ids = ids.len();
-        Self { ids, ends, positions, sides: [0..n_short, n_short..n_ids] }
     }
-
-    fn positions(&self, node: usize) -> &[u32] {
-        let begin = if node == 0 { 0 } else { self.ends[node - 1] };
-        &self.positions[begin as usize..self.ends[node] as usize]
+    ids.sort_unstable();
+    let mut sides = [Index::default(), Index::default()];
+    let mut n_positions = [0; 2];
+    for id in ids {
+        let [n, n_docs] = counts[id as usize];
+        let side = usize::from(n as usize > LONG_ROW);
+        let index = &mut sides[side];
+        let (owner, n_edges) = (index.ids.len() as u32, graph.edges_into(id as usize).len());
+        index.touched.push(TouchedRecord {
+            position_begin: n_positions[side],
+            edge_begin: index.edge_owners.len() as u32,
+        });
+        index.edge_owners.extend(std::iter::repeat_n(owner, n_edges));
+        index.ids.push(id);
+        index.docs.push(n_docs);
+        // From here on: the next place, and the side.
+        counts[id as usize] = [n_positions[side], side as u32];
+        n_positions[side] += n;
     }
+    for (index, n) in sides.iter_mut().zip(n_positions) {
+        index.positions = vec![0; n as usize];
+    }
+    let range = docs[block.start].node_begin..docs[block.end].node_begin;
+    for (at, node) in range.clone().zip(&nodes[range.start as usize..range.end as usize]) {
+        let [place, side] = &mut counts[node.id as usize];
+        sides[*side as usize].positions[*place as usize] = at;
+        *place += 1;
+    }
+    sides.iter().flat_map(|index| &index.ids).for_each(|&id| counts[id as usize] = [0; 2]);
+    sides
 }

@@ -1,11 +1,13 @@
 //! Packing items into chunks, in parallel. What makes a part and a block depends on the documents alone, so that sums are
 //! the same whatever the number of threads or the size of the chunks.
 
-use super::{BLOCK_DOCS, Batch, Chunk, Packer};
+use super::chunk::Part;
+use super::{BLOCK_DOCS, Chunk, Packer};
 use crate::corpus::{Docs, Item};
 use crate::network::Graph;
 use rayon::prelude::*;
 use std::collections::VecDeque;
+use std::sync::Mutex;
 
 /// A part is packed at once: at most `BLOCK_DOCS` documents, ended early at this many nodes and edges.
 const PART_SIZE: usize = 1 << 17;
@@ -32,8 +34,10 @@ pub struct Chunks<'a> {
     /// First item that is not packed, and first that is not in a chunk.
     next_to_pack: usize,
     next_item: usize,
-    parts: VecDeque<Batch>,
+    parts: VecDeque<Part>,
     packers: Vec<Packer>,
+    /// Parts whose memory is used again.
+    spare: Mutex<Vec<Part>>,
 }
 
 impl<'a> Chunks<'a> {
@@ -48,8 +52,8 @@ impl<'a> Chunks<'a> {
         limits: ChunkLimits,
     ) -> Self {
         let (next_to_pack, next_item) = (first_item, first_item);
-        let (parts, packers) = (VecDeque::new(), Vec::new());
-        Self { graph, docs, items, full, gradients, limits, next_to_pack, next_item, parts, packers }
+        let (parts, packers, spare) = (VecDeque::new(), Vec::new(), Mutex::default());
+        Self { graph, docs, items, full, gradients, limits, next_to_pack, next_item, parts, packers, spare }
     }
 
     /// Packs about as many items as there are threads have work for.
@@ -67,13 +71,14 @@ impl<'a> Chunks<'a> {
             self.next_to_pack = end;
         }
         let per_thread = groups.len().div_ceil(n_threads).max(1);
-        let (graph, docs) = (self.graph, self.docs);
-        let packed: Vec<Vec<Batch>> = groups
+        let (graph, docs, spare) = (self.graph, self.docs, &self.spare);
+        let pack = |groups: &[&[Item]], packer: &mut Packer| {
+            groups.iter().flat_map(|group| pack_parts(graph, &docs, group, packer, spare)).collect()
+        };
+        let packed: Vec<Vec<Part>> = groups
             .par_chunks(per_thread)
             .zip(&mut self.packers)
-            .map(|(groups, packer)| {
-                groups.iter().flat_map(|group| pack_parts(graph, &docs, group, packer)).collect()
-            })
+            .map(|(groups, packer)| pack(groups, packer))
             .collect();
         self.parts.extend(packed.into_iter().flatten());
     }
@@ -82,7 +87,7 @@ impl<'a> Chunks<'a> {
     fn block_parts(&self, from: usize) -> Option<usize> {
         let mut size = 0;
         for (n, part) in self.parts.iter().skip(from).enumerate() {
-            size += part.n_nodes() + part.n_edges();
+            size += part.batch.size();
             if size >= self.limits.block_size || n + 1 == self.limits.block_parts {
                 return Some(n + 1);
             }
@@ -99,8 +104,7 @@ impl Iterator for Chunks<'_> {
         while size < self.limits.chunk_size {
             match self.block_parts(used) {
                 Some(n) => {
-                    size +=
-                        self.parts.range(used..used + n).map(|p| p.n_nodes() + p.n_edges()).sum::<usize>();
+                    size += self.parts.range(used..used + n).map(|part| part.batch.size()).sum::<usize>();
                     used += n;
                     ends.push(used);
                 }
@@ -111,20 +115,29 @@ impl Iterator for Chunks<'_> {
         if used == 0 {
             return None;
         }
-        let parts: Vec<Batch> = self.parts.drain(..used).collect();
+        let parts: Vec<Part> = self.parts.drain(..used).collect();
         let begins = std::iter::once(0).chain(ends.iter().copied());
-        let blocks: Vec<&[Batch]> = begins.zip(&ends).map(|(begin, &end)| &parts[begin..end]).collect();
+        let blocks: Vec<&[Part]> = begins.zip(&ends).map(|(begin, &end)| &parts[begin..end]).collect();
         let chunk = Chunk::join(self.graph, self.next_item, &blocks, self.gradients);
         self.next_item += chunk.n_docs();
+        self.spare.get_mut().unwrap_or_else(|e| e.into_inner()).extend(parts);
         Some(chunk)
     }
 }
 
-fn pack_parts(graph: &Graph, docs: &Docs<'_>, items: &[Item], packer: &mut Packer) -> Vec<Batch> {
+/// Packs a group of items in one part or, if it is large, in several.
+fn pack_parts(
+    graph: &Graph,
+    docs: &Docs<'_>,
+    items: &[Item],
+    packer: &mut Packer,
+    spare: &Mutex<Vec<Part>>,
+) -> Vec<Part> {
     let (mut parts, mut done) = (Vec::new(), 0);
     while done < items.len() {
-        let mut part = Batch::default();
-        done += packer.pack(graph, docs, &items[done..], PART_SIZE, &mut part);
+        let mut part = spare.lock().unwrap_or_else(|e| e.into_inner()).pop().unwrap_or_default();
+        done += packer.pack(graph, docs, &items[done..], PART_SIZE, &mut part.batch);
+        part.lists.fill(&part.batch, graph.n_colours());
         parts.push(part);
     }
     parts

@@ -88,6 +88,11 @@ impl Batch {
         self.edges.len()
     }
 
+    /// Nodes and edges.
+    pub fn size(&self) -> usize {
+        self.n_nodes() + self.n_edges()
+    }
+
     /// The topics of a document, as nodes of the batch.
     pub fn topics(&self, doc_ix: usize) -> std::ops::Range<usize> {
         self.docs[doc_ix].node_begin as usize..self.docs[doc_ix].token_begin as usize

@@ -1,6 +1,6 @@
 //! Rows: what the threads of a dispatch stand for. Short rows have a thread each, long rows a workgroup each.
 
-use super::layout::{DocRecord, NodeRecord};
+use super::layout::Batch;
 
 /// Rows with more entries than this are long.
 pub const LONG_ROW: usize = 128;
@@ -22,44 +22,68 @@ pub type Spans = [Span; 2];
 pub struct Rows {
     /// The lists.
     pub list: Vec<u32>,
-    /// Nodes that have edges.
-    pub with_edges: Spans,
-    /// Nodes that have none.
-    pub without_edges: Spans,
+    /// Nodes with several parents.
+    pub several_parents: Spans,
+    /// Nodes with one parent or none: their r is 1 once and for all.
+    pub few_parents: Spans,
     /// Topics by colour.
     pub colours: Vec<Spans>,
     /// Documents.
     pub docs: Spans,
 }
 
-impl Rows {
-    /// All rows of packed documents.
-    pub fn new(docs: &[DocRecord], nodes: &[NodeRecord], colour_ends: &[u32], n_colours: usize) -> Self {
-        let n_edges = |row: u32| {
-            let (node, next) = (nodes[row as usize], nodes[row as usize + 1]);
-            (next.edge_begin - node.edge_begin) as usize
+/// Rows of one packed part, short and long: nodes with several parents, with few, documents, then topics colour by colour.
+#[derive(Debug, Default)]
+pub(super) struct Lists(Vec<[Vec<u32>; 2]>);
+
+impl Lists {
+    /// Lists a part's rows, in memory that is reused.
+    pub(super) fn fill(&mut self, part: &Batch, n_colours: usize) {
+        self.0.resize_with(3 + n_colours, Default::default);
+        self.0.iter_mut().flatten().for_each(Vec::clear);
+        let [several, few, docs, colours @ ..] = &mut self.0[..] else { return };
+        let place = |list: &mut [Vec<u32>; 2], row: usize, n_entries: u32| {
+            list[usize::from(n_entries as usize > LONG_ROW)].push(row as u32);
         };
-        let n_entries = |row: u32| {
-            let (node, next) = (nodes[row as usize], nodes[row as usize + 1]);
-            (next.slot_begin - node.slot_begin) as usize + n_edges(row)
-        };
-        let n_nodes = |row: u32| (docs[row as usize + 1].node_begin - docs[row as usize].node_begin) as usize;
-        let (all, mut rows) = (0..nodes.len() as u32 - 1, Self::default());
-        rows.with_edges = rows.push(all.clone().filter(|&row| n_edges(row) > 0), n_edges);
-        rows.without_edges = rows.push(all.filter(|&row| n_edges(row) == 0), n_edges);
-        for colour in 0..n_colours {
-            let topics = |doc: usize| {
-                let ends = &colour_ends[doc * n_colours..];
-                if colour == 0 { docs[doc].node_begin..ends[0] } else { ends[colour - 1]..ends[colour] }
-            };
-            let spans = rows.push((0..docs.len() - 1).flat_map(topics), n_entries);
-            rows.colours.push(spans);
+        for (row, pair) in part.nodes.windows(2).enumerate() {
+            let n_edges = pair[1].edge_begin - pair[0].edge_begin;
+            place(if n_edges > 1 { several } else { few }, row, n_edges);
         }
-        rows.docs = rows.push(0..docs.len() as u32 - 1, n_nodes);
-        rows
+        for (doc, pair) in part.docs.windows(2).enumerate() {
+            place(docs, doc, pair[1].node_begin - pair[0].node_begin);
+            let mut row = pair[0].node_begin as usize;
+            for (colour, &end) in colours.iter_mut().zip(&part.colour_ends[doc * n_colours..]) {
+                for row in row..end as usize {
+                    let (node, next) = (part.nodes[row], part.nodes[row + 1]);
+                    let n_entries = next.edge_begin - node.edge_begin + next.slot_begin - node.slot_begin;
+                    place(colour, row, n_entries);
+                }
+                row = end as usize;
+            }
+        }
+    }
+}
+
+impl Rows {
+    /// All rows of a chunk: its parts' lists, one after another. Each part comes with the number of its first node and document.
+    pub(super) fn join(parts: &[(&Lists, u32, u32)], n_colours: usize) -> Self {
+        let mut list = Vec::new();
+        let mut join = |at: usize| {
+            [0, 1].map(|side| {
+                let begin = list.len();
+                for (lists, first_node, first_doc) in parts {
+                    let first = if at == 2 { first_doc } else { first_node };
+                    list.extend(lists.0[at][side].iter().map(|row| row + first));
+                }
+                Span { begin: begin as u32, len: (list.len() - begin) as u32 }
+            })
+        };
+        let (several_parents, few_parents, docs) = (join(0), join(1), join(2));
+        let colours = (3..3 + n_colours).map(join).collect();
+        Self { list, several_parents, few_parents, colours, docs }
     }
 
-    /// The nodes for which `keep` holds, to stand at `begin` of the same array; documents are not listed.
+    /// The rows that alternations need and for which `keep` holds, to stand at `begin` of the same array.
     pub fn filter(&self, begin: usize, keep: impl Fn(u32) -> bool) -> Self {
         let mut rows = Self::default();
         let mut filter = |spans: Spans| {
@@ -70,21 +94,8 @@ impl Rows {
                 Span { begin: (begin + from) as u32, len: (rows.list.len() - from) as u32 }
             })
         };
-        let with_edges = filter(self.with_edges);
+        let several_parents = filter(self.several_parents);
         let colours = self.colours.iter().map(|&spans| filter(spans)).collect();
-        Self { with_edges, colours, ..rows }
-    }
-
-    fn push(&mut self, rows: impl Iterator<Item = u32>, n_entries: impl Fn(u32) -> usize) -> Spans {
-        let begin = self.list.len();
-        let mut long = Vec::new();
-        for row in rows {
-            let list = if n_entries(row) > LONG_ROW { &mut long } else { &mut self.list };
-            list.push(row);
-        }
-        let middle = self.list.len();
-        self.list.append(&mut long);
-        let span = |begin: usize, end: usize| Span { begin: begin as u32, len: (end - begin) as u32 };
-        [span(begin, middle), span(middle, self.list.len())]
+        Self { several_parents, colours, ..rows }
     }
 }

@@ -71,7 +71,7 @@ impl Plan {
     /// The dispatches of the start.
     pub fn start(&self, chunk: &Chunk) -> Vec<Dispatch> {
         let mut list = Vec::new();
-        let rows = [chunk.rows.with_edges, chunk.rows.without_edges];
+        let rows = [chunk.rows.several_parents, chunk.rows.few_parents];
         rows.into_iter().for_each(|spans| dispatch(&mut list, &INIT_R, spans, self.args(chunk)));
         list
     }
@@ -92,7 +92,7 @@ impl Plan {
             rows.colours.iter().for_each(|&spans| dispatch(&mut list, &Q_UPDATE, spans, args));
         }
         for _ in 0..self.options.r_iterations {
-            dispatch(&mut list, &R_UPDATE, rows.with_edges, args);
+            dispatch(&mut list, &R_UPDATE, rows.several_parents, args);
         }
         list
     }
@@ -100,7 +100,7 @@ impl Plan {
     /// The dispatches of the end: bounds, and sums where they are wanted.
     pub fn finish(&self, chunk: &Chunk) -> Vec<Dispatch> {
         let (args, mut list) = (self.args(chunk), Vec::new());
-        let nodes = [chunk.rows.with_edges, chunk.rows.without_edges];
+        let nodes = [chunk.rows.several_parents, chunk.rows.few_parents];
         nodes.into_iter().for_each(|spans| dispatch(&mut list, &NODE_BOUND, spans, args));
         dispatch(&mut list, &DOC_BOUND, chunk.rows.docs, args);
         if self.gradients {
