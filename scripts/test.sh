@@ -3,17 +3,22 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-install() { # install COMMAND PACKAGE: the package, if the command is not there
-    command -v "$1" > /dev/null && return
+install() { # install PACKAGE WHY
     local sudo=""
     [ "$(id -u)" = 0 ] || sudo=sudo
-    echo "installing $2 ($1 is missing)"
+    echo "installing $1: $2"
     $sudo apt-get update -q
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$2"
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$1"
+}
+
+has_vulkan() { # a driver's description where Vulkan's loader looks for it
+    compgen -G '/usr/share/vulkan/icd.d/*.json' > /dev/null || compgen -G '/etc/vulkan/icd.d/*.json' > /dev/null
 }
 
 command -v cargo > /dev/null || { echo "a Rust toolchain is needed: https://rustup.rs" >&2; exit 1; }
-install cc build-essential
+command -v cc > /dev/null || install build-essential "there is no C compiler"
+# The GPU tests fail without an adapter; NOISYOR_SKIP_GPU=1 skips them, and says so.
+has_vulkan || [ "${NOISYOR_SKIP_GPU:-}" = 1 ] || install mesa-vulkan-drivers "there is no Vulkan driver"
 cargo fmt --version > /dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version > /dev/null 2>&1 || rustup component add clippy
 

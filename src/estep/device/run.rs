@@ -33,7 +33,7 @@ pub struct DeviceOptions {
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        let limits = ChunkLimits { block_parts: 32, block_size: 1 << 20, chunk_size: 1 << 22 };
+        let limits = ChunkLimits { block_parts: 32, block_size: 1 << 21, chunk_size: 1 << 22 };
         Self { limits, cache_bytes: 2 << 30 }
     }
 }
