@@ -208,6 +208,10 @@ impl Machine for GpuMachine {
 
     fn submit(&mut self, set: usize, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault> {
         self.make_sets(set + 1);
+        // A run that ended early left its submission behind: the staging buffer is mapped until that is taken.
+        if self.pending[set].is_some() {
+            self.wait(set)?;
+        }
         self.pending[set] = Some(self.encode(set, dispatches, reads)?);
         Ok(())
     }
