@@ -89,9 +89,14 @@ impl Open {
         Ok(Self { name, hardware, device, queue, limits, timestamps, fault })
     }
 
-    /// The fault that has come up, if any.
+    /// The fault that has come up since the last call, if any; a lost device stays lost.
     pub(super) fn check(&self) -> Result<(), Fault> {
-        self.fault.lock().unwrap_or_else(|e| e.into_inner()).clone().map_or(Ok(()), Err)
+        let mut fault = self.fault.lock().unwrap_or_else(|e| e.into_inner());
+        match &*fault {
+            Some(Fault::Lost(_)) => fault.clone(),
+            _ => fault.take(),
+        }
+        .map_or(Ok(()), Err)
     }
 
     /// Runs something that may fail on the device's side at once.
