@@ -10,7 +10,7 @@ mod r_update;
 pub mod twin;
 
 pub use probe::Probe;
-pub(super) use r_update::GROWTH;
+pub use r_update::GROWTH;
 
 use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};
 use crate::batch::{BLOCK_DOCS, Batch, Packer};
