@@ -1,6 +1,8 @@
 //! What several tests share: golden files, random networks, and the tolerances, each with its reason.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod gpu;
+
 use noisyor::corpus::{Alignment, Corpus, Docs, Item, align};
 use noisyor::estep::cpu::{CpuEStep, Probe};
 use noisyor::estep::oracle::{Oracle, Point};
