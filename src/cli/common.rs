@@ -103,9 +103,6 @@ pub(crate) struct BackendArgs {
     /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
     #[arg(long, value_name = "SUBSTRING|INDEX")]
     device: Option<String>,
-    /// GPU: memory for packed documents that are kept for later epochs
-    #[arg(long, value_name = "N", default_value_t = 2048)]
-    cache_mb: usize,
     /// GPU: device memory to use at most [default: all of it]
     #[arg(long, value_name = "N")]
     device_mb: Option<u64>,
@@ -119,7 +116,8 @@ enum Backend {
 }
 
 impl BackendArgs {
-    pub(crate) fn open(&self, common: &Common) -> LibResult<Box<dyn EStep>> {
+    /// Opens the backend; a GPU may keep packed documents in so much memory, for those who run the same ones again.
+    pub(crate) fn open(&self, common: &Common, cache_mb: usize) -> LibResult<Box<dyn EStep>> {
         if self.backend == Backend::Cpu {
             return match &self.device {
                 Some(device) => {
@@ -140,7 +138,7 @@ impl BackendArgs {
         };
         let machine = GpuMachine::open(options)?;
         common.say(format_args!("computing on {}", machine.name()));
-        let cache_bytes = self.cache_mb.saturating_mul(1 << 20);
+        let cache_bytes = cache_mb.saturating_mul(1 << 20);
         let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });
         if !common.quiet {
             estep.on_warning(|message| tell(format_args!("warning: {message}")));

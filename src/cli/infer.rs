@@ -40,7 +40,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if !(0.0..=1.0).contains(&args.threshold) {
         return Err(noisyor::Error::Usage(format!("--threshold {} is not in [0, 1]", args.threshold)).into());
     }
-    let mut estep = args.backend.open(common)?;
+    let mut estep = args.backend.open(common, 0)?;
     let network = load_model(&args.model)?;
     let corpus = args.format.read(&args.corpus, common)?;
     let alignment = align_with(&corpus, &network.names.tokens, common);

@@ -47,6 +47,9 @@ pub(crate) struct Args {
     estep: EStepArgs,
     #[command(flatten)]
     backend: BackendArgs,
+    /// GPU: memory for packed documents that are kept for later epochs
+    #[arg(long, value_name = "N", default_value_t = 2048)]
+    cache_mb: usize,
 }
 
 #[derive(clap::Args)]
@@ -207,7 +210,7 @@ impl Args {
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.options()?;
-    let mut estep = args.backend.open(common)?;
+    let mut estep = args.backend.open(common, args.cache_mb)?;
     let (corpus, loaded) = args.inputs(common)?;
     if corpus.n_docs() == 0 {
         return Err(Error::Usage("the corpus has no documents to train on".into()).into());
