@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod bench;
 pub mod corpus;
 mod error;
 pub mod estep;

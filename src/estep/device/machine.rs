@@ -43,6 +43,8 @@ pub enum Fault {
 pub struct Spent {
     /// Writing to the device (on the host's side).
     pub upload_s: f64,
+    /// Handing dispatches over; some drivers make the host wait here for earlier ones.
+    pub submit_s: f64,
     /// Waiting for the device.
     pub wait_s: f64,
     /// Copying results out of the device's memory.

@@ -15,4 +15,4 @@ pub use kernel::{
     NODE_SUMS, Q_UPDATE, R_UPDATE, WORKGROUP,
 };
 pub use machine::{Dispatch, Fault, Machine, Read, Spent};
-pub use run::{DeviceEStep, DeviceOptions};
+pub use run::{DeviceEStep, DeviceOptions, HostSpent};

@@ -98,6 +98,11 @@ impl<M: Machine> DeviceEStep<M> {
         (self.machine.take_spent(), std::mem::take(&mut self.host))
     }
 
+    /// Forgets the packed chunks that were kept.
+    pub fn forget_packed(&mut self) {
+        self.cache.clear();
+    }
+
     /// Runs until done or stopped; `done` counts the items whose results are in `stats`.
     fn attempt(
         &mut self,

@@ -207,12 +207,14 @@ impl Machine for GpuMachine {
     }
 
     fn submit(&mut self, set: usize, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault> {
+        let begun = Instant::now();
         self.make_sets(set + 1);
         // A run that ended early left its submission behind: the staging buffer is mapped until that is taken.
         if self.pending[set].is_some() {
             self.wait(set)?;
         }
         self.pending[set] = Some(self.encode(set, dispatches, reads)?);
+        self.spent.submit_s += begun.elapsed().as_secs_f64();
         Ok(())
     }
 
