@@ -1,5 +1,6 @@
 //! The command line: arguments as typed, one file per command. Calls the library and prints what it tells.
 
+mod bench;
 mod common;
 mod devices;
 mod eval;
@@ -39,6 +40,7 @@ enum Command {
     Topics(topics::Args),
     Synth(synth::Args),
     Model(model::Args),
+    Bench(bench::Args),
     Devices(devices::Args),
 }
 
@@ -53,6 +55,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Topics(args) => topics::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),
+        Command::Bench(args) => bench::run(args, &common),
         Command::Devices(args) => devices::run(args, &common),
     }
 }

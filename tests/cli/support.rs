@@ -128,6 +128,20 @@ pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
+/// Takes the Vulkan drivers away from a command.
+pub(crate) fn without_driver(command: &mut Command) -> &mut Command {
+    command.env("VK_DRIVER_FILES", "/dev/null").env("VK_ICD_FILENAMES", "/dev/null")
+}
+
+/// Whether a GPU must be there (software Vulkan will do): always, unless the user says that there is none.
+pub(crate) fn gpu_is_tested() -> bool {
+    let skip = std::env::var("NOISYOR_SKIP_GPU").is_ok_and(|value| value == "1");
+    if skip {
+        eprintln!("skipped, as NOISYOR_SKIP_GPU=1: no GPU is tested");
+    }
+    !skip
+}
+
 /// The keys of an object, sorted.
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();

@@ -1,0 +1,278 @@
+//! `noisyor bench`: E-step throughput of the backends, side by side on the same documents.
+
+mod table;
+
+use super::common::{interruptible, print, tell};
+use super::inputs::{EStepArgs, FormatArgs, align_with};
+use super::{Common, progress::Progress};
+use anyhow::Result;
+use clap::ValueEnum;
+use noisyor::bench::{Contender, Report, bench, n_runs};
+use noisyor::corpus::{Corpus, Item, sample_corpus, sample_network};
+use noisyor::estep::cpu::{CpuEStep, twin::TwinMachine};
+use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
+use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
+use noisyor::estep::{EStepOptions, Monitor, Params, Work};
+use noisyor::network::{Network, load_model};
+use noisyor::synth::{Preset, Sampler, random_network};
+use noisyor::{Error, Result as LibResult};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// E-step throughput of CPU and GPU, side by side on the same documents
+///
+/// Without arguments: the bundled sample under its own network. Backends are set against the first one listed. Where their answers
+/// differ (mean bound by more than 1e-5 of itself, or q by more than 1e-4 in the mean) no speed-up is shown and the
+/// exit status is 5.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  noisyor bench
+  noisyor bench --preset dblp --docs 5000 --backend cpu,gpu --device 0
+  noisyor bench --model run/model.safetensors documents.jsonl --no-gradients --json")]
+pub(crate) struct Args {
+    /// Corpus, to be run under --model [default: the bundled sample]
+    #[arg(requires = "model")]
+    corpus: Option<PathBuf>,
+    /// Model of the corpus: .safetensors, .json or .tsv
+    #[arg(long, value_name = "FILE", requires = "corpus", conflicts_with = "preset")]
+    model: Option<PathBuf>,
+    /// A random network of this size, and documents sampled from it: tiny, qmr, dblp or yelp
+    #[arg(long, value_parser = Preset::NAMES)]
+    preset: Option<String>,
+    /// Documents: the first N [default: all of a corpus; 2000 of tiny and qmr, 500 of dblp, 200 of yelp]
+    #[arg(long, value_name = "N")]
+    docs: Option<u32>,
+    /// Seed of the preset's network and documents [default: 0]
+    #[arg(long, requires = "preset")]
+    seed: Option<u64>,
+    /// Backends to measure; `twins` runs the GPU's kernels one row after another on one thread of the CPU
+    /// [default: cpu,gpu; without a GPU adapter cpu alone]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
+    backend: Option<Vec<Backend>>,
+    /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
+    #[arg(long, value_name = "SUBSTRING|INDEX")]
+    device: Option<String>,
+    /// Timed runs of every backend, after a warm-up
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    repeat: usize,
+    /// Leave out the gradient sums that training needs
+    #[arg(long)]
+    no_gradients: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+    #[command(flatten)]
+    estep: EStepArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Backend {
+    Cpu,
+    Gpu,
+    Twins,
+}
+
+/// Documents of a preset where none are given: all runs together take about ten seconds on software Vulkan.
+fn default_docs(preset: &Preset) -> u32 {
+    match preset.name {
+        "dblp" => 500,
+        "yelp" => 200,
+        _ => 2_000,
+    }
+}
+
+/// Everything there is to say.
+#[derive(Serialize)]
+struct Output<'a> {
+    input: String,
+    topics: usize,
+    tokens: usize,
+    edges: usize,
+    threads: usize,
+    estep: &'a EStepOptions,
+    #[serde(flatten)]
+    report: Report,
+}
+
+pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    let options = args.estep.options()?;
+    let mut contenders = args.contenders(common)?;
+    let monitor = interruptible(common)?;
+    let (input, network, corpus) = args.inputs(&monitor, common)?;
+    let alignment = align_with(&corpus, &network.names.tokens, common);
+    let n_docs = args.docs.map_or(corpus.n_docs(), |docs| corpus.n_docs().min(docs as usize));
+    let items = Item::each(&(0..n_docs as u32).collect::<Vec<_>>());
+    let graph = &network.graph;
+    let params = Params::derive(graph, &network.weights, options.bound)?;
+    let (docs, gradients) = (alignment.docs(&corpus), !args.no_gradients);
+    let work = Work { graph, docs, items: &items, options: &options, gradients, monitor: &monitor };
+
+    let n_docs_run = n_docs * n_runs(&contenders, args.repeat);
+    let progress = Progress::start(common, &monitor, "measuring", n_docs_run as u64);
+    let report = bench(&work, &params, args.repeat, &mut contenders, &mut |what| progress.line(what))?;
+    drop(progress);
+    let output = Output {
+        input,
+        topics: graph.n_topics(),
+        tokens: graph.n_tokens(),
+        edges: graph.n_edges(),
+        threads: rayon::current_num_threads(),
+        estep: &options,
+        report,
+    };
+    if common.json {
+        print(format_args!("{}\n", serde_json::to_string(&output)?))?;
+    } else {
+        print(table::text(&output))?;
+    }
+    Ok(verdict(&output.report)?)
+}
+
+/// An error where a backend's answers differ.
+fn verdict(report: &Report) -> LibResult<()> {
+    match report.rows.iter().find(|row| !row.answers_agree) {
+        None => Ok(()),
+        Some(row) => Err(Error::Numeric(format!(
+            "the answers of {} differ from those of {}: mean bound by {:.1e}, q by {:.1e} in the mean; one of them is wrong, or \
+             documents end elsewhere by chance: a smaller --estep-tol tells which",
+            row.backend, report.rows[0].backend, row.elbo_difference, row.q_difference.mean
+        ))),
+    }
+}
+
+impl Args {
+    /// A name for what is measured on, a network and documents.
+    fn inputs(&self, monitor: &Arc<Monitor>, common: &Common) -> Result<(String, Network, Corpus)> {
+        if self.corpus.is_none() && self.format.is_given() {
+            return Err(Error::Usage("--format says how to read a corpus, and none is given".into()).into());
+        }
+        if let Some(name) = &self.preset {
+            let preset =
+                Preset::of(name).ok_or_else(|| Error::Usage(format!("there is no preset '{name}'")))?;
+            common.say(format_args!("making a random network with {} edges", preset.n_edges));
+            let seed = self.seed.unwrap_or(0);
+            let network = random_network(&preset, seed)?;
+            let n_docs = self.docs.unwrap_or_else(|| default_docs(&preset));
+            let corpus = sample(&network, seed, n_docs, monitor, common)?;
+            return Ok((format!("preset {name}"), network, corpus));
+        }
+        match (&self.model, &self.corpus) {
+            (Some(model), Some(corpus)) => {
+                let input = corpus.display().to_string();
+                Ok((input, load_model(model)?, self.format.read(corpus, common)?))
+            }
+            _ => Ok(("sample".to_owned(), sample_network()?, sample_corpus()?)),
+        }
+    }
+
+    fn contenders(&self, common: &Common) -> LibResult<Vec<Contender>> {
+        let list = self.backend.clone().unwrap_or_else(|| vec![Backend::Cpu, Backend::Gpu]);
+        if (1..list.len()).any(|at| list[..at].contains(&list[at])) {
+            return Err(Error::Usage("--backend lists a backend twice; once is enough".into()));
+        }
+        if let (Some(device), false) = (&self.device, list.contains(&Backend::Gpu)) {
+            return Err(Error::Usage(format!("--device {device} makes no sense without gpu in --backend")));
+        }
+        let mut contenders = Vec::new();
+        for backend in list {
+            contenders.push(match backend {
+                Backend::Cpu => {
+                    let device = match rayon::current_num_threads() {
+                        1 => "1 thread".to_owned(),
+                        n => format!("{n} threads"),
+                    };
+                    Contender { name: "cpu".into(), device, estep: Box::new(CpuEStep::new()) }
+                }
+                Backend::Gpu => match self.open_gpu() {
+                    Ok(machine) => {
+                        let kind = if machine.is_hardware() { "" } else { ", software" };
+                        let device = machine.name() + kind;
+                        on_device("gpu", device, machine, common)
+                    }
+                    Err(error @ Error::Device(_)) if !self.wants_gpu() && list_adapters().is_empty() => {
+                        common.say(format_args!("gpu is left out: {error}"));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
+                Backend::Twins => on_device("twins", "1 thread".into(), TwinMachine::new(), common),
+            });
+        }
+        Ok(contenders)
+    }
+
+    /// Whether the user asked for a GPU, rather than taking what there is.
+    fn wants_gpu(&self) -> bool {
+        self.backend.is_some() || self.device.is_some()
+    }
+
+    fn open_gpu(&self) -> LibResult<GpuMachine> {
+        GpuMachine::open(GpuOptions {
+            device: self.device.clone(),
+            timestamps: true,
+            ..GpuOptions::default()
+        })
+    }
+}
+
+fn on_device(name: &str, device: String, machine: impl Machine + 'static, common: &Common) -> Contender {
+    let mut estep = DeviceEStep::new(machine, DeviceOptions::default());
+    if !common.quiet {
+        estep.on_warning(|message| tell(format_args!("warning: {message}")));
+    }
+    Contender { name: name.to_owned(), device, estep: Box::new(estep) }
+}
+
+fn sample(
+    network: &Network,
+    seed: u64,
+    n_docs: u32,
+    monitor: &Arc<Monitor>,
+    common: &Common,
+) -> LibResult<Corpus> {
+    let _progress = Progress::start(common, monitor, "sampling", u64::from(n_docs));
+    let sampler = Sampler::new(network);
+    let one = |doc_ix: u32| {
+        monitor.docs_done.fetch_add(1, Ordering::Relaxed);
+        match monitor.stop.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(sampler.sample(seed, u64::from(doc_ix)).tokens),
+        }
+    };
+    let docs = (0..n_docs).into_par_iter().map(one).collect::<LibResult<Vec<_>>>()?;
+    Ok(Corpus::from_tokens(docs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sample on the CPU, and the same as another backend whose answers differ.
+    #[test]
+    fn answers_that_differ_are_shown_without_a_speedup_and_end_in_status_5() {
+        let (network, corpus) = (sample_network().unwrap(), sample_corpus().unwrap());
+        let alignment = noisyor::corpus::align(&corpus, &network.names.tokens);
+        let (options, items, monitor) = (EStepOptions::default(), Item::each(&[0, 1, 2]), Monitor::default());
+        let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
+        let (graph, docs) = (&network.graph, alignment.docs(&corpus));
+        let work = Work { graph, docs, items: &items, options: &options, gradients: true, monitor: &monitor };
+        let cpu = Contender { name: "cpu".into(), device: String::new(), estep: Box::new(CpuEStep::new()) };
+        let mut report = bench(&work, &params, 1, &mut [cpu], &mut |_| ()).unwrap();
+        assert!(verdict(&report).is_ok());
+
+        let mut wrong = report.rows[0].clone();
+        (wrong.backend, wrong.answers_agree, wrong.speedup) = ("wrong".into(), false, None);
+        report.rows.push(wrong);
+        let error = verdict(&report).unwrap_err();
+        assert_eq!(error.exit_status(), 5);
+        assert!(error.to_string().contains("answers of wrong differ from those of cpu"), "{error}");
+        let input = "sample".to_owned();
+        let output = Output { input, topics: 0, tokens: 0, edges: 0, threads: 1, estep: &options, report };
+        let text = table::text(&output);
+        let line = text.lines().find(|line| line.ends_with("answers differ: no speed-up shown")).unwrap();
+        assert!(line.starts_with("wrong ") && line.len() <= 110, "{text}");
+        assert!(serde_json::to_string(&output).unwrap().contains(r#""speedup":null"#));
+    }
+}
