@@ -1,6 +1,6 @@
 //! Exit statuses that are not about bad input: files, devices, numbers, a reader that goes away.
 
-use crate::support::{Folder, golden};
+use crate::support::{Folder, golden, without_driver};
 use assert_cmd::cargo::cargo_bin;
 use predicates::prelude::*;
 use std::io::{BufRead, BufReader, Read};
@@ -36,15 +36,17 @@ fn files_that_are_not_there_or_cannot_be_written() {
 #[test]
 fn a_missing_device() {
     let folder = Folder::with_golden(&golden(0));
-    let no_driver = |arguments: &str| {
-        let mut command = folder.noisyor(arguments);
-        command.env("VK_DRIVER_FILES", "/dev/null").env("VK_ICD_FILENAMES", "/dev/null");
-        command
-    };
     let remedy =
         predicate::str::contains("mesa-vulkan-drivers").and(predicate::str::contains("--backend cpu"));
-    no_driver("eval model.json docs.svm --backend gpu").assert().code(4).stdout("").stderr(remedy);
-    no_driver("eval model.json docs.svm").assert().success().stderr("no GPU found: computing on the CPU\n");
+    without_driver(&mut folder.noisyor("eval model.json docs.svm --backend gpu"))
+        .assert()
+        .code(4)
+        .stdout("")
+        .stderr(remedy);
+    without_driver(&mut folder.noisyor("eval model.json docs.svm"))
+        .assert()
+        .success()
+        .stderr("no GPU found: computing on the CPU\n");
 }
 
 #[test]

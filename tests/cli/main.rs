@@ -3,6 +3,7 @@
 mod bad_corpora;
 mod bad_models;
 mod bench;
+mod devices;
 mod errors;
 mod eval;
 mod infer;
@@ -21,7 +22,7 @@ use support::Folder;
 #[test]
 fn every_help_has_an_example() {
     let folder = Folder::new();
-    for command in ["", "train", "infer", "eval", "topics", "synth", "model convert", "bench"] {
+    for command in ["", "train", "infer", "eval", "topics", "synth", "model convert", "bench", "devices"] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");
     }
