@@ -1,12 +1,12 @@
 //! E-step throughput of several backends on the same documents. Speed counts only where the answers are the same: a backend
-//! whose bound or q differ from the first one's gets no speed-up.
+//! whose bound, q or gradient sums differ from the first one's gets no speed-up.
 
 mod answers;
 mod report;
 #[cfg(test)]
 mod tests;
 
-pub use answers::{MAX_BOUND_DIFFERENCE, MAX_Q_DIFFERENCE, QDifference};
+pub use answers::{Difference, MAX_BOUND_DIFFERENCE, MAX_Q_DIFFERENCE, MAX_SUMS_DIFFERENCE};
 pub use report::{KernelSpent, KernelTimes, OnDevice, Report, Row, Speedup, Spread};
 
 use crate::error::{Error, Result};

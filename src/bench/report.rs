@@ -1,6 +1,6 @@
 //! What was measured. All figures of a row but the spread are those of its run with the median wall time.
 
-use super::answers::{QDifference, agree};
+use super::answers::{Difference, agree};
 use super::{Contender, Run};
 use crate::estep::Bound;
 use crate::estep::device::{HostSpent, Spent};
@@ -50,8 +50,8 @@ pub struct Row {
     pub elbo_mean: f64,
     /// Mean bound minus that of the first row.
     pub elbo_difference: f64,
-    /// How far q is from the first backend's.
-    pub q_difference: QDifference,
+    /// How far q and the sums are from the first backend's.
+    pub difference: Difference,
     /// Whether these differences are small enough.
     pub answers_agree: bool,
     /// How much faster than the first row; none where the answers differ.
@@ -143,7 +143,7 @@ impl Row {
         contender: &Contender,
         packed_before: bool,
         mut runs: Vec<Run>,
-        q_difference: QDifference,
+        difference: Difference,
         first: Option<&Self>,
     ) -> Self {
         runs.sort_by(|a, b| a.wall_s.total_cmp(&b.wall_s));
@@ -157,7 +157,7 @@ impl Row {
             .map_or((elbo_mean, docs_per_s, docs_per_cpu_s), |first| {
                 (first.elbo_mean, first.docs_per_s, first.docs_per_cpu_s)
             });
-        let answers_agree = agree(elbo_mean, first_elbo, q_difference);
+        let answers_agree = agree(elbo_mean, first_elbo, difference);
         let speedup = Speedup { wall: docs_per_s / first_wall, cpu: docs_per_cpu_s / first_cpu };
         Self {
             backend: contender.name.clone(),
@@ -172,7 +172,7 @@ impl Row {
             alternations_per_doc: totals.n_alternations as f64 / n_items,
             elbo_mean,
             elbo_difference: elbo_mean - first_elbo,
-            q_difference,
+            difference,
             answers_agree,
             speedup: answers_agree.then_some(speedup),
             on_device: spent.map(|(device, host)| OnDevice::new(device, host, wall_s)),

@@ -18,6 +18,8 @@ struct Wrong {
     q: f32,
     /// Results do not come at all.
     silent: bool,
+    /// Of one edge's N.
+    sum_share: f64,
 }
 
 impl EStep for Wrong {
@@ -36,6 +38,7 @@ impl EStep for Wrong {
         let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
         let mut stats = self.cpu.run(work, params, sink)?;
         stats.elbo_sum *= 1.0 + self.bound_share;
+        stats.edge[0] *= 1.0 + self.sum_share;
         Ok(stats)
     }
 }
@@ -88,6 +91,8 @@ fn answers_that_differ_get_no_speedup() {
         Wrong { q: -2e-4, ..Wrong::default() },
         Wrong { q: f32::NAN, ..Wrong::default() },
         Wrong { silent: true, ..Wrong::default() },
+        Wrong { sum_share: 1e-3, ..Wrong::default() },
+        Wrong { sum_share: f64::NAN, ..Wrong::default() },
     ] {
         let report = against_cpu(wrong);
         assert!(!report.answers_agree);
@@ -107,8 +112,8 @@ fn answers_within_the_limits_get_one() {
         assert_eq!(speedup.wall, other.docs_per_s / cpu.docs_per_s);
         assert_eq!(speedup.cpu, other.docs_per_cpu_s / cpu.docs_per_cpu_s);
         assert!((other.elbo_difference - share * cpu.elbo_mean).abs() < 1e-9, "{other:?}");
-        assert!((other.q_difference.mean - q).abs() < 1e-6, "{other:?}");
-        assert!((other.q_difference.quantile_999 - q).abs() < 1e-6, "{other:?}");
+        assert!((other.difference.q_mean - q).abs() < 1e-6, "{other:?}");
+        assert!((other.difference.q_quantile_999 - q).abs() < 1e-6, "{other:?}");
     }
 }
 

@@ -135,9 +135,14 @@ fn verdict(report: &Report) -> LibResult<()> {
     match report.rows.iter().find(|row| !row.answers_agree) {
         None => Ok(()),
         Some(row) => Err(Error::Numeric(format!(
-            "the answers of {} differ from those of {}: mean bound by {:.1e}, q by {:.1e} in the mean; one of them is wrong, or \
+            "the answers of {} differ from those of {}: mean bound by {:.1e}, q by {:.1e} in the mean, \
+             gradient sums by {:.1e} of their total; one of them is wrong, or \
              documents end elsewhere by chance: a smaller --estep-tol tells which",
-            row.backend, report.rows[0].backend, row.elbo_difference, row.q_difference.mean
+            row.backend,
+            report.rows[0].backend,
+            row.elbo_difference,
+            row.difference.q_mean,
+            row.difference.sums
         ))),
     }
 }

@@ -51,26 +51,28 @@ fn rates(report: &Report) -> String {
 fn answers(report: &Report) -> String {
     let first = report.rows.first().map_or("", |row| &row.backend);
     let mut text = format!(
-        "{:21}{:>14}{:>12}{:>11}{:>12}{:>11}{:>11}\n",
+        "{:21}{:>14}{:>12}{:>11}{:>13}{:>9}{:>10}{:>11}\n",
         format!("against {first}"),
         format!("bound ({})", report.bound),
         "difference",
         "mean |dq|",
         "99.9 % |dq|",
+        "sums",
         "speed-up",
         "per CPU-s"
     );
     for row in &report.rows {
         text += &format!(
-            "{:21}{:>14.5}{:>+12.1e}{:>11.1e}{:>12.1e}",
+            "{:21}{:>14.5}{:>+12.1e}{:>11.1e}{:>13.1e}{:>9.1e}",
             title(row),
             row.elbo_mean,
             row.elbo_difference,
-            row.q_difference.mean,
-            row.q_difference.quantile_999
+            row.difference.q_mean,
+            row.difference.q_quantile_999,
+            row.difference.sums
         );
         text += &match row.speedup {
-            Some(speedup) => format!("{:>11.3}{:>11.3}\n", speedup.wall, speedup.cpu),
+            Some(speedup) => format!("{:>10.3}{:>11.3}\n", speedup.wall, speedup.cpu),
             None => "  answers differ: no speed-up shown\n".to_owned(),
         };
     }
