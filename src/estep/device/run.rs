@@ -224,6 +224,38 @@ impl<M: Machine> DeviceEStep<M> {
         largest as u64 > self.machine.max_array_bytes()
     }
 
+    /// Runs, in as many attempts as it takes.
+    fn run_all(
+        &mut self,
+        work: &Work<'_>,
+        params: &Params,
+        mut sink: Option<&mut Sink<'_>>,
+    ) -> Result<Stats> {
+        let (mut stats, mut done) = (Stats::new(work.graph, work.gradients), 0);
+        let (mut n_faults, mut done_before) = (0, 0);
+        loop {
+            match self.attempt(work, params, &mut stats, &mut done, &mut sink) {
+                Ok(()) => return Ok(stats),
+                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::TooLarge(chunk)) => {
+                    self.run_on_cpu(work, params, &chunk, &mut stats, &mut sink)?;
+                    done = chunk.items.end;
+                }
+                Err(Stop::Fault(fault, of)) => {
+                    n_faults = if done > done_before { 1 } else { n_faults + 1 };
+                    done_before = done;
+                    if matches!(fault, Fault::Lost(_)) && n_faults > MAX_FAULTS {
+                        return Err(Error::Device(format!(
+                            "{}: {fault}, {n_faults} times in a row",
+                            self.machine.name()
+                        )));
+                    }
+                    self.recover(fault, of)?;
+                }
+            }
+        }
+    }
+
     /// Makes the machine fit to go on, or gives up.
     fn recover(&mut self, fault: Fault, of: Option<(usize, usize)>) -> Result<()> {
         match (&fault, of) {
@@ -281,30 +313,12 @@ impl<M: Machine> EStep for DeviceEStep<M> {
         self.machine.name()
     }
 
-    fn run(&mut self, work: &Work<'_>, params: &Params, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
-        let (mut stats, mut done) = (Stats::new(work.graph, work.gradients), 0);
-        let (mut n_faults, mut done_before) = (0, 0);
-        loop {
-            match self.attempt(work, params, &mut stats, &mut done, &mut sink) {
-                Ok(()) => return Ok(stats),
-                Err(Stop::Error(error)) => return Err(error),
-                Err(Stop::TooLarge(chunk)) => {
-                    self.run_on_cpu(work, params, &chunk, &mut stats, &mut sink)?;
-                    done = chunk.items.end;
-                }
-                Err(Stop::Fault(fault, of)) => {
-                    n_faults = if done > done_before { 1 } else { n_faults + 1 };
-                    done_before = done;
-                    if matches!(fault, Fault::Lost(_)) && n_faults > MAX_FAULTS {
-                        return Err(Error::Device(format!(
-                            "{}: {fault}, {n_faults} times in a row",
-                            self.machine.name()
-                        )));
-                    }
-                    self.recover(fault, of)?;
-                }
-            }
+    fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+        let result = self.run_all(work, params, sink);
+        if result.is_err() {
+            self.machine.clear(); // chunks may still be in flight
         }
+        result
     }
 }
 

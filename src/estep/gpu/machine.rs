@@ -251,6 +251,7 @@ impl Machine for GpuMachine {
         self.pending.clear();
         self.timings.clear();
         self.shared = Set::default();
+        self.open.calm();
     }
 
     fn take_spent(&mut self) -> Spent {

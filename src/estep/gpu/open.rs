@@ -7,11 +7,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use wgpu::{
     BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType, BufferBindingType,
     ComputePipeline, ComputePipelineDescriptor, Device, DeviceDescriptor, ErrorFilter, Features, Limits,
-    PipelineLayoutDescriptor, Queue, ShaderModuleDescriptor, ShaderSource, ShaderStages,
+    PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor, ShaderSource, ShaderStages,
 };
+
+/// How long a device in trouble may take to be done with what is under way.
+const SETTLE: Duration = Duration::from_secs(10);
 
 /// Which device, and how it is used.
 #[derive(Debug, Clone, Default)]
@@ -91,12 +95,31 @@ impl Open {
 
     /// The fault that has come up since the last call, if any; a lost device stays lost.
     pub(super) fn check(&self) -> Result<(), Fault> {
+        self.fault().map_or(Ok(()), |fault| Err(self.cause(fault)))
+    }
+
+    fn fault(&self) -> Option<Fault> {
         let mut fault = self.fault.lock().unwrap_or_else(|e| e.into_inner());
-        match &*fault {
-            Some(Fault::Lost(_)) => fault.clone(),
-            _ => fault.take(),
+        if matches!(&*fault, Some(Fault::Lost(_))) { fault.clone() } else { fault.take() }
+    }
+
+    /// What is behind a fault: that a device is gone may be told only once it is polled, and after what failed because of it.
+    fn cause(&self, fault: Fault) -> Fault {
+        if !matches!(fault, Fault::Lost(_)) {
+            self.settle();
         }
-        .map_or(Ok(()), Err)
+        self.fault().filter(|told| matches!(told, Fault::Lost(_))).unwrap_or(fault)
+    }
+
+    /// Waits for the device to be done with everything, which frees what was dropped meanwhile.
+    fn settle(&self) {
+        let _ = self.device.poll(PollType::Wait { submission_index: None, timeout: Some(SETTLE) });
+    }
+
+    /// Makes a device fit for another try: nothing under way, and faults forgotten, unless it is lost.
+    pub(super) fn calm(&self) {
+        self.settle();
+        self.fault();
     }
 
     /// Runs something that may fail on the device's side at once.
@@ -106,7 +129,7 @@ impl Open {
         let made = make(&self.device);
         let errors = [pollster::block_on(invalid.pop()), pollster::block_on(out_of_memory.pop())];
         self.check()?;
-        errors.into_iter().flatten().next().map_or(Ok(made), |error| Err(fault_of(error)))
+        errors.into_iter().flatten().next().map_or(Ok(made), |error| Err(self.cause(fault_of(error))))
     }
 }
 
