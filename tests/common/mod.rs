@@ -1,6 +1,7 @@
 //! What several tests share: golden files, random networks, and the tolerances, each with its reason.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod backends;
 pub mod gpu;
 
 use noisyor::corpus::{Alignment, Corpus, Docs, Item, align};
@@ -56,6 +57,33 @@ pub const BEST_R_BOUND: f64 = 2e-5;
 /// Mean shortfall in nats from the best of 14 starts that the default E-step may have on the golden networks: 0.431
 /// was measured, 0.18 of it in one document that ends in a bad optimum.
 pub const SHORTFALL: f64 = 0.45;
+/// Words that a kernel and its twin write from the same state, |d| / (1 + |word|), and |d| / r for r: a dozen operations of one
+/// to three ulp of 6e-8 each, since multiply-adds may or may not be fused and divisions are good to 2.5 ulp; 1.5e-6 was measured.
+pub const KERNEL: f64 = 5e-6;
+/// Mean over nodes of kappa's |d| / (1 + kappa): where w / r is tiny its denominator is a difference of nearly equal numbers, and
+/// a few nodes with weights at the floor are off by a hundredth; 4e-6 was measured.
+pub const KERNEL_KAPPA: f64 = 1e-4;
+/// Documents that a kernel and its twin may judge differently: those whose topic moved by the tolerance, to rounding.
+pub const KERNEL_DOCS: f64 = 1e-3;
+/// Mean of |d bound| of two backends, relative to the mean of |bound|: every node's term is good to 4e-7 (src/numeric.rs), and
+/// devices add them in f32; 1.1e-6 was measured.
+pub const PARITY_BOUND: f64 = 5e-6;
+/// Mean of |dq| of two backends: q is good to 6e-8, and the log-odds it comes from to a few 1e-7; 5e-8 was measured. Trajectories
+/// that rounding sends different ways cost up to 1 each and must be rarer than this.
+pub const PARITY_Q_MEAN: f64 = 1e-6;
+/// |dq| that one topic in a thousand may exceed: log-odds of size 30 are good to 1e-5; 9e-7 was measured.
+pub const PARITY_Q_HIGH: f64 = 1e-5;
+/// N, L and Q of two backends, sum of |d| over the sum: devices add up to thousands of documents in f32, in 64 lanes; 3e-7 was
+/// measured.
+pub const PARITY_SUMS: f64 = 5e-6;
+/// |d| / (1 + sum) that one of a thousand sums may exceed. The relative errors of r add up over the alternations, fourfold with
+/// p = 4: a dozen alternations of 4e-7 each, fourfold, are 2e-5; 1.4e-5 was measured.
+pub const PARITY_SUMS_HIGH: f64 = 5e-5;
+/// Mean numbers of alternations of two backends, relative: rounding decides only where a move is the tolerance's, to 1e-6 of it.
+pub const PARITY_ALTERNATIONS: f64 = 1e-3;
+/// Held-out bounds, in nats, of models that CPU and GPU trained from one seed: (after 5 epochs, at the end). Rounding of 1e-7
+/// grows from step to step, and the best of the evaluations may be another one.
+pub const PARITY_TRAINED: (f64, f64) = (1e-3, 1e-2);
 /// The peer clips q, r and w at 1e-5 (tests/golden/README.md).
 pub const PEER: f64 = 2e-3;
 
@@ -212,6 +240,7 @@ pub fn normalise(network: &Network, r: &mut [f64]) {
 }
 
 /// What the fast path gives for every item, and its sums.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
     pub elbo: Vec<f64>,
     /// q of every topic of the network, 0 outside the item's model.
@@ -228,6 +257,18 @@ pub fn run_docs(network: &Network, docs: &[Vec<u32>], options: &EStepOptions) ->
 
 /// The fast path over items.
 pub fn run_items(network: &Network, docs: Docs<'_>, items: &[Item], options: &EStepOptions) -> Ran {
+    run_on(&mut CpuEStep::new(), network, docs, items, options, &Monitor::default()).unwrap()
+}
+
+/// A backend over items.
+pub fn run_on(
+    estep: &mut dyn EStep,
+    network: &Network,
+    docs: Docs<'_>,
+    items: &[Item],
+    options: &EStepOptions,
+    monitor: &Monitor,
+) -> noisyor::Result<Ran> {
     let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
     let (mut elbo, mut q) = (Vec::new(), Vec::new());
     let mut sink = |results: &DocResults<'_>| {
@@ -241,10 +282,9 @@ pub fn run_items(network: &Network, docs: Docs<'_>, items: &[Item], options: &ES
         }
         Ok(())
     };
-    let monitor = &Monitor::default();
     let work = Work { graph: &network.graph, docs, items, options, gradients: true, monitor };
-    let stats = CpuEStep::new().run(&work, &params, Some(&mut sink)).unwrap();
-    Ran { elbo, q, stats }
+    let stats = estep.run(&work, &params, Some(&mut sink))?;
+    Ok(Ran { elbo, q, stats })
 }
 
 /// The fast path's alternations (one q sweep, one accelerated r iteration), update by update.
