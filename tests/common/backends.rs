@@ -5,6 +5,7 @@ use noisyor::batch::{Chunk, ChunkLimits, Chunks};
 use noisyor::estep::cpu::twin::TwinMachine;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::synth::{Preset, Sampler};
+use std::sync::atomic::Ordering;
 
 /// Documents of a network, and how to run them.
 #[derive(Clone)]
@@ -70,8 +71,13 @@ impl Case {
         run_on(estep, &self.network, self.docs(), &self.items, &self.options, monitor)
     }
 
+    /// Runs it, every document once.
     pub fn on(&self, estep: &mut dyn EStep) -> Ran {
-        self.try_on(estep, &Monitor::default()).unwrap()
+        let monitor = Monitor::default();
+        let ran = self.try_on(estep, &monitor).unwrap();
+        let n_docs: u64 = self.items.iter().map(|item| u64::from(item.count)).sum();
+        assert_eq!(monitor.docs_done.load(Ordering::Relaxed), n_docs, "{}: progress", self.name);
+        ran
     }
 
     pub fn on_cpu(&self) -> Ran {
@@ -79,7 +85,7 @@ impl Case {
     }
 
     pub fn on_machine(&self, machine: impl Machine) -> Ran {
-        self.on(&mut DeviceEStep::new(machine, self.device.clone()))
+        self.on(&mut untroubled(machine, &self.device))
     }
 
     pub fn on_twins(&self) -> Ran {
@@ -94,10 +100,17 @@ impl Case {
     }
 }
 
+/// A backend whose machine may not get into trouble: chunks that had to be halved would hide what is tested.
+pub fn untroubled<M: Machine>(machine: M, options: &DeviceOptions) -> DeviceEStep<M> {
+    let mut estep = DeviceEStep::new(machine, options.clone());
+    estep.on_warning(|warning| panic!("{warning}"));
+    estep
+}
+
 /// How far two backends are apart.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gap {
-    /// Mean of |d bound|, relative to the mean of |bound|.
+    /// Mean of |d bound|, relative to the mean of |bound|; or the sum's difference, if that is larger.
     pub bound: f64,
     /// Mean of |dq| over all topics of the items' models.
     pub q_mean: f64,
@@ -107,7 +120,7 @@ pub struct Gap {
     pub sums: f64,
     /// |d| / (1 + sum) that one in a thousand of N, L and Q exceeds.
     pub sums_high: f64,
-    /// Difference of the mean number of alternations, relative.
+    /// Difference of the numbers of alternations, of edge updates or of documents cut off, relative to the first or second.
     pub alternations: f64,
 }
 
@@ -155,6 +168,8 @@ impl Gap {
         let bounds = a.elbo.iter().zip(&b.elbo);
         let size: f64 = a.elbo.iter().map(|elbo| elbo.abs()).sum();
         let bound = bounds.map(|(a, b)| (a - b).abs()).sum::<f64>() / size.max(1e-300);
+        let (sum_a, sum_b) = (a.stats.elbo_sum, b.stats.elbo_sum);
+        let bound = bound.max((sum_a - sum_b).abs() / sum_a.abs().max(1e-300));
         let of = |stats: &Stats| [stats.edge.clone(), stats.leak.clone(), stats.topic_q.clone()];
         let (mut sums, mut high) = (0.0f64, Vec::new());
         for (a, b) in of(&a.stats).iter().zip(&of(&b.stats)) {
@@ -164,8 +179,11 @@ impl Gap {
             let touched = a.iter().zip(b).filter(|(a, b)| **a > 0.0 || **b > 0.0);
             high.extend(touched.map(|(a, b)| d((a, b)) / (1.0 + a)));
         }
-        let n = |ran: &Ran| ran.stats.n_alternations as f64;
-        let alternations = (n(a) - n(b)).abs() / n(a).max(1.0);
+        let relative = |a: u64, b: u64, to: u64| a.abs_diff(b) as f64 / to.max(1) as f64;
+        let (s, t) = (&a.stats, &b.stats);
+        let alternations = relative(s.n_alternations, t.n_alternations, s.n_alternations)
+            .max(relative(s.n_edge_updates, t.n_edge_updates, s.n_edge_updates))
+            .max(relative(s.n_unconverged, t.n_unconverged, s.n_alternations));
         let (q_high, sums_high) = (quantile(&mut dq), quantile(&mut high));
         Self { bound, q_mean, q_high, sums, sums_high, alternations }
     }

@@ -68,13 +68,13 @@ pub const KERNEL_DOCS: f64 = 1e-3;
 /// Mean of |d bound| of two backends, relative to the mean of |bound|: every node's term is good to 4e-7 (src/numeric.rs), and
 /// devices add them in f32; 1.1e-6 was measured.
 pub const PARITY_BOUND: f64 = 5e-6;
-/// Mean of |dq| of two backends: q is good to 6e-8, and the log-odds it comes from to a few 1e-7; 5e-8 was measured. Trajectories
+/// Mean of |dq| of two backends: q is good to 6e-8, and the log-odds it comes from to a few 1e-7; 3e-7 was measured. Trajectories
 /// that rounding sends different ways cost up to 1 each and must be rarer than this.
 pub const PARITY_Q_MEAN: f64 = 1e-6;
-/// |dq| that one topic in a thousand may exceed: log-odds of size 30 are good to 1e-5; 9e-7 was measured.
+/// |dq| that one topic in a thousand may exceed: log-odds of size 30 are good to 1e-5; 2e-6 was measured.
 pub const PARITY_Q_HIGH: f64 = 1e-5;
-/// N, L and Q of two backends, sum of |d| over the sum: devices add up to thousands of documents in f32, in 64 lanes; 3e-7 was
-/// measured.
+/// N, L and Q of two backends, sum of |d| over the sum: devices add up to thousands of documents in f32, in 64 lanes; 1.4e-6
+/// was measured.
 pub const PARITY_SUMS: f64 = 5e-6;
 /// |d| / (1 + sum) that one of a thousand sums may exceed. The relative errors of r add up over the alternations, fourfold with
 /// p = 4: a dozen alternations of 4e-7 each, fourfold, are 2e-5; 1.4e-5 was measured.

@@ -34,14 +34,14 @@ fn a_gpu_destroyed_at_any_call_changes_nothing() {
 
 #[test]
 fn a_gpu_destroyed_again_and_again_gets_there() {
-    // Eight chunks, each waited for four times: of every ten waits two chunks come home before the device is gone.
+    // Sixteen chunks, each waited for four times: of every ten waits two chunks come home before the device is gone.
     let limits = ChunkLimits { chunk_size: 1, ..several_chunks().device.limits };
     let options = EStepOptions { tolerance: 0.0, max_alternations: 12, ..EStepOptions::default() };
-    let case = several_chunks().limits(limits).options(options);
+    let case = Case::sample(2_000).limits(limits).options(options);
     let Some(machine) = gpu_machine(GpuOptions::default()) else { return };
     let (n_calls, want) = undisturbed(&case, machine);
-    assert_eq!(n_calls[Call::Wait as usize], 32);
-    let trouble = [9, 19, 29].map(|at| (Call::Wait, at, Trouble::Destroyed));
+    assert_eq!(n_calls[Call::Wait as usize], 64);
+    let trouble: Vec<_> = (0..6).map(|time| (Call::Wait, 9 + 10 * time, Trouble::Destroyed)).collect();
     assert_overcome(&case, gpu_machine(GpuOptions::default()).unwrap(), &trouble, &want);
 }
 

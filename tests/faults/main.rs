@@ -194,6 +194,8 @@ fn assert_overcome<M: Destroy>(case: &Case, machine: M, trouble: &[(Call, usize,
     assert_eq!((n_struck, n_warnings), (trouble.len(), trouble.len()), "{trouble:?}: {:?}", run.warnings());
     let n_done = run.estep.machine().monitor.docs_done.load(Ordering::Relaxed);
     assert_eq!(n_done, case.items.len() as u64, "{trouble:?}: progress");
+    // Nothing of the trouble is left, in what was kept either.
+    assert!(run.run(case).unwrap() == *want, "{trouble:?}: other results afterwards");
 }
 
 /// How often each call is made in an undisturbed run, and its results.

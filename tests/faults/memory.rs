@@ -4,7 +4,10 @@ use super::*;
 
 #[test]
 fn chunks_are_halved_until_they_fit() {
-    let case = several_chunks();
+    // Blocks of two parts: they must stay what they are when chunks become smaller.
+    let limits = ChunkLimits { block_parts: 2, block_size: 1 << 20, chunk_size: usize::MAX };
+    let case = several_chunks().limits(limits);
+    assert_eq!(case.chunks()[0].blocks.len(), 4);
     for trouble in [Trouble::OutOfMemory, Trouble::Refused] {
         let (n_calls, want) = undisturbed(&case, TwinMachine::new());
         for call in [Call::Reserve, Call::Submit, Call::Wait] {

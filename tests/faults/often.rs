@@ -50,7 +50,7 @@ fn a_gpu_with_random_amounts_of_memory() {
     let (_, want) = undisturbed(&case, machine);
     let mut n_warnings = Vec::new();
     for _ in 0..TIMES {
-        let max_bytes = Some(rng.random_range(2 << 20..5 << 20));
+        let max_bytes = Some(rng.random_range(2 << 20..4 << 20));
         let machine = gpu_machine(GpuOptions { max_bytes, ..GpuOptions::default() }).unwrap();
         let mut run = Run::new(&case, Faulty::new(machine, &[]));
         assert!(run.run(&case).unwrap() == want, "{max_bytes:?} bytes: other results");

@@ -1,6 +1,7 @@
 //! The same bytes, whatever the chunks, the cache and the threads.
 
 use super::*;
+use noisyor::batch::Chunks;
 use noisyor::estep::device::Machine;
 
 /// Blocks of 256 documents: eight of them.
@@ -22,7 +23,7 @@ fn assert_chunks_do_not_matter<M: Machine>(machine: impl Fn() -> Option<M>) {
     let mut first = None;
     for size in sizes {
         let Some(machine) = machine() else { return };
-        let ran = case.on(&mut DeviceEStep::new(machine, with(&case, size, 0)));
+        let ran = case.on(&mut untroubled(machine, &with(&case, size, 0)));
         assert!(*first.get_or_insert_with(|| ran.clone()) == ran, "chunks of {size} give other results");
     }
 }
@@ -57,7 +58,7 @@ fn assert_cache_does_not_matter<M: Machine>(machine: impl Fn() -> Option<M>) {
     let mut first = None;
     for (cache_bytes, cached) in [(0, 0..1), (n_bytes / 2, 1..8), (2 * n_bytes, 8..9)] {
         let Some(machine) = machine() else { return };
-        let mut estep = DeviceEStep::new(machine, with(&case, 1, cache_bytes));
+        let mut estep = untroubled(machine, &with(&case, 1, cache_bytes));
         for run in 0..2 {
             let ran = case.on(&mut estep);
             assert!(*first.get_or_insert_with(|| ran.clone()) == ran, "{cache_bytes} bytes, run {run}");
@@ -80,35 +81,31 @@ fn kept_chunks_do_not_matter_on_the_gpu() {
 
 #[test]
 fn chunks_are_kept_for_the_same_work_only() {
-    // The same numbers of nodes and edges in both.
-    let to = |child: u32| {
-        network_of(2, 4, &[(0, 2, 0.5), (0, 3, 0.4), (1, child, 0.3), (1, 5, 0.6)], vec![0.1; 6])
+    let network = |edges: [(u32, u32); 4]| {
+        network_of(2, 4, &edges.map(|(parent, child)| (parent, child, 0.5)), vec![0.1; 6])
     };
-    let network = || to(4);
+    let usual = || network([(0, 2), (0, 3), (1, 4), (1, 5)]);
     let docs = || vec![vec![0, 1], vec![2], vec![0, 3], vec![1, 2, 3]];
-    let other = || vec![vec![0, 1], vec![3], vec![0, 3], vec![1, 2, 3]];
+    let other = |docs: Vec<Vec<u32>>, name: &str| Case::new(name, usual(), docs);
     let full = EStepOptions { bound: Bound::Full, ..EStepOptions::default() };
-    let mut fewer = Case::new("fewer documents", network(), docs());
+    let mut fewer = other(docs(), "fewer documents");
     fewer.items.pop();
-    let mut again = Case::new("a document twice", network(), docs());
+    let mut again = other(docs(), "a document twice");
     again.items[3] = Item { doc_ix: 0, count: 1 };
-    // All of them after all others, on one backend that keeps chunks: each as on a fresh one.
     let cases = [
-        Case::new("as it is", network(), docs()),
-        Case::new("other edges", to(2), docs()),
-        Case::new("another document", network(), other()),
-        Case::new(
-            "documents joined otherwise",
-            network(),
-            vec![vec![0], vec![1, 2], vec![0, 3], vec![1, 2, 3]],
-        ),
-        Case::new("counts", network(), docs()).counts(|at| 1 + at as u32),
-        Case::new("the full bound", network(), docs()).options(full),
+        other(docs(), "as it is"),
+        Case::new("the same in-degrees", network([(0, 2), (1, 3), (1, 4), (0, 5)]), docs()),
+        Case::new("the same parents in order", network([(0, 2), (0, 3), (1, 3), (1, 5)]), docs()),
+        other(vec![vec![0, 1], vec![3], vec![0, 3], vec![1, 2, 3]], "another document"),
+        other(vec![vec![0, 2], vec![2], vec![0, 3], vec![1, 2, 3]], "another last token"),
+        other(vec![vec![0], vec![1, 2], vec![0, 3], vec![1, 2, 3]], "tokens dealt out otherwise"),
+        other(docs(), "counts").counts(|at| 1 + at as u32),
+        other(docs(), "the full bound").options(full),
         fewer,
         again,
-        Case::new("one edge fewer", network_of(2, 4, &[(0, 2, 0.5), (1, 4, 0.3)], vec![0.1; 6]), docs()),
     ];
-    let mut kept = DeviceEStep::new(TwinMachine::new(), DeviceOptions::default());
+    // All of them after all others, on one backend that keeps chunks: each as on a fresh one.
+    let mut kept = untroubled(TwinMachine::new(), &DeviceOptions::default());
     for _ in 0..2 {
         for case in &cases {
             assert!(case.on(&mut kept) == case.on_twins(), "{}", case.name);
@@ -116,4 +113,22 @@ fn chunks_are_kept_for_the_same_work_only() {
     }
     let (_, host) = kept.take_spent();
     assert_eq!((host.n_chunks, host.n_cached), (2 * cases.len() as u64, cases.len() as u64));
+}
+
+#[test]
+fn packing_goes_on_where_any_block_begins() {
+    // Documents so large that blocks end in the middle of a group of 128, and some that are not.
+    let network = noisyor::corpus::sample_network().unwrap();
+    let n_tokens = network.graph.n_tokens() as u32;
+    let docs = (0..600u32).map(|doc| if doc < 400 { (0..n_tokens).collect() } else { vec![doc % n_tokens] });
+    let limits = ChunkLimits { block_parts: 1, block_size: 1, chunk_size: 1 };
+    let case = Case::new("large documents", network, docs).limits(limits);
+    let all = case.chunks();
+    assert!(all.iter().any(|chunk| chunk.items.start % 128 != 0), "every block begins with a group");
+    for at in 0..all.len() {
+        let (graph, first) = (&case.network.graph, all[at].items.start);
+        let rest: Vec<Chunk> =
+            Chunks::new(graph, case.docs(), &case.items, first, false, true, limits).collect();
+        assert!(format!("{rest:?}") == format!("{:?}", &all[at..]), "from item {first} on");
+    }
 }

@@ -25,7 +25,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// The GPU as a backend.
 fn gpu_estep(options: &DeviceOptions) -> Option<DeviceEStep<GpuMachine>> {
-    Some(DeviceEStep::new(gpu_machine(GpuOptions::default())?, options.clone()))
+    Some(untroubled(gpu_machine(GpuOptions::default())?, options))
 }
 
 /// Twins and GPU agree with the CPU; what the CPU gives.
