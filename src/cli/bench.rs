@@ -25,8 +25,8 @@ use std::sync::atomic::Ordering;
 /// E-step throughput of CPU and GPU, side by side on the same documents
 ///
 /// Without arguments: the bundled sample under its own network. Backends are set against the first one listed. Where their answers
-/// differ (mean bound by more than 1e-5 of itself, or q by more than 1e-4 in the mean) no speed-up is shown and the
-/// exit status is 5.
+/// differ (mean bound by more than 1e-5 of itself, q by more than 1e-4 in the mean, or gradient sums by more than 1e-5 of their
+/// total) no speed-up is shown and the exit status is 5.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor bench

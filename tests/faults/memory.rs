@@ -46,6 +46,23 @@ fn a_gpu_with_little_memory_gives_the_same_results() {
 }
 
 #[test]
+fn where_two_chunks_do_not_fit_one_at_a_time_does() {
+    // One block a chunk: there is nothing to halve.
+    let case = one_block_a_chunk(several_chunks());
+    let Some((plenty, _)) = with_bytes(&case, 1 << 30) else { return };
+    let plenty = plenty.unwrap();
+    let one_at_a_time = |max_bytes: u64| {
+        let (little, warnings) = with_bytes(&case, max_bytes).unwrap();
+        let little = little.ok()?;
+        assert!(little == plenty, "{max_bytes} bytes: other results");
+        (warnings.len() == 1 && warnings[0].contains("one chunk at a time")).then_some(())
+    };
+    // From what is too little for anything upwards, in steps of a sixteenth.
+    let mut bytes = std::iter::successors(Some(100_000u64), |bytes| Some(bytes + bytes / 16));
+    assert!(bytes.by_ref().take_while(|&bytes| bytes < 1 << 24).any(|bytes| one_at_a_time(bytes).is_some()));
+}
+
+#[test]
 fn too_little_memory_for_one_block_is_an_error_that_says_what_to_do() {
     let case = several_chunks();
     // Enough for the network, and not even for that.

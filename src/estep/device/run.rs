@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Instant;
 
-/// Chunks on the device at a time: one is loaded and looked at while the other is computed.
+/// Chunks on the device at a time, if it has the memory: one is loaded and looked at while the other is computed.
 const N_SETS: usize = 2;
 /// Chunks packed ahead.
 const N_AHEAD: usize = 1;
@@ -57,6 +57,8 @@ pub struct DeviceEStep<M> {
     options: DeviceOptions,
     cache: Cache,
     host: HostSpent,
+    /// Chunks on the device at a time.
+    n_sets: usize,
     on_warning: Box<dyn FnMut(&str) + Send>,
 }
 
@@ -80,7 +82,14 @@ impl<M: Machine> DeviceEStep<M> {
     /// A backend on a machine.
     pub fn new(machine: M, options: DeviceOptions) -> Self {
         let cache = Cache::new(options.cache_bytes);
-        Self { machine, options, cache, host: HostSpent::default(), on_warning: Box::new(|_| ()) }
+        Self {
+            machine,
+            options,
+            cache,
+            host: HostSpent::default(),
+            n_sets: N_SETS,
+            on_warning: Box::new(|_| ()),
+        }
     }
 
     /// Who is told of trouble that was overcome.
@@ -172,7 +181,7 @@ impl<M: Machine> DeviceEStep<M> {
             if work.monitor.stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted.into());
             }
-            for set in 0..N_SETS {
+            for set in 0..self.n_sets {
                 if flights[set].is_none() && fed && landed.len() < N_SETS {
                     let begun = Instant::now();
                     let next = to_place.take().or_else(|| feed.recv().ok());
@@ -267,6 +276,12 @@ impl<M: Machine> DeviceEStep<M> {
                 self.options.limits.chunk_size = (size.min(self.options.limits.chunk_size) / 2).max(1);
                 (self.on_warning)(&format!("{fault}; going on with chunks of half the size"));
                 self.cache.clear();
+                self.machine.clear();
+                Ok(())
+            }
+            (_, Some(_)) if self.n_sets > 1 => {
+                self.n_sets = 1;
+                (self.on_warning)(&format!("{fault}; going on with one chunk at a time"));
                 self.machine.clear();
                 Ok(())
             }
