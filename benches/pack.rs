@@ -1,13 +1,14 @@
-//! Packing: nanoseconds per positive edge on one core; and that cost follows the documents, not the network.
+//! Packing: nanoseconds per positive edge on one core, and in chunks for a device; and that cost follows the documents, not the network.
 //!
 //! `cargo bench --bench pack`
 
 mod common;
 
 use common::{Case, Timing};
-use noisyor::batch::{Batch, Packer};
+use noisyor::batch::{Batch, Chunks, Packer};
 use noisyor::corpus::align;
 use noisyor::estep::EStepOptions;
+use noisyor::estep::device::DeviceOptions;
 use noisyor::network::{Graph, Names, Network, Weights};
 
 fn main() {
@@ -29,6 +30,16 @@ fn main() {
             timing.spread()
         );
     }
+    println!("\nchunks for a device, all cores: without and with the index that sums need");
+    println!(
+        "{:8} {:>9} {:>14} {:>7} {:>11} {:>16}",
+        "corpus", "index", "CPU ns an edge", "spread", "bytes/edge", "read back/edge"
+    );
+    for case in [Case::sample(), Case::preset("dblp", 8_000), Case::preset("yelp", 4_000)] {
+        for gradients in [false, true] {
+            time_chunks(&case, gradients);
+        }
+    }
     println!("\nthe same 20,000 sample documents in larger networks (copies side by side)");
     println!("{:>6} {:>10} {:>14} {:>22}", "size", "edges", "pack us/doc", "E-step CPU us/doc");
     for copies in [1, 10, 100] {
@@ -44,6 +55,30 @@ fn main() {
             1e6 * estep.cpu() / stats.n_docs
         );
     }
+}
+
+/// Packs all documents in chunks, in parallel, and prints what an edge takes: time, bytes up, and bytes of sums down.
+fn time_chunks(case: &Case, gradients: bool) {
+    let (graph, items) = (&case.network.graph, case.items());
+    let alignment = align(&case.corpus, &case.network.names.tokens);
+    let limits = DeviceOptions::default().limits;
+    let (timing, (n_edges, n_bytes, n_read)) = Timing::of(7, || {
+        let chunks = Chunks::new(graph, alignment.docs(&case.corpus), &items, 0, false, gradients, limits);
+        chunks.fold((0, 0, 0), |(n_edges, n_bytes, n_read), chunk| {
+            let read = 4 * chunk.n_touched_edges() + 8 * chunk.touched_ids.len();
+            (n_edges + chunk.n_edges(), n_bytes + chunk.n_bytes(), n_read + read)
+        })
+    });
+    let per_edge = |n: usize| n as f64 / n_edges as f64;
+    println!(
+        "{:8} {:>9} {:14.2} {:6.1}% {:11.1} {:16.2}",
+        case.name,
+        if gradients { "with" } else { "without" },
+        1e9 * timing.cpu() / n_edges as f64,
+        timing.spread(),
+        per_edge(n_bytes),
+        per_edge(n_read)
+    );
 }
 
 /// Packs all documents in batches of about 65,536 nodes and edges; returns the edges packed.
