@@ -22,11 +22,13 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Mesa's device-selection layer asks the Wayland display which GPU it uses and complains on standard error where there is no
-/// display, as on every server. Nothing here is drawn: the layer is told to stay out.
+/// display, as on every server. Nothing here is drawn: the layer is told to stay out, unless the user wants it to choose.
 #[allow(unsafe_code)]
 fn quiet_device_layer() {
     const LAYER_OFF: &str = "NODEVICE_SELECT";
-    if cfg!(target_os = "linux") && std::env::var_os(LAYER_OFF).is_none() {
+    let chosen =
+        ["MESA_VK_DEVICE_SELECT", "DRI_PRIME", LAYER_OFF].iter().any(|name| std::env::var_os(name).is_some());
+    if cfg!(target_os = "linux") && !chosen {
         // SAFETY: the first thing the program does; no other thread exists that could read the environment.
         unsafe { std::env::set_var(LAYER_OFF, "1") };
     }

@@ -28,7 +28,7 @@ const POISONS: [u32; 2] = [0x7fc0_0000, u32::MAX];
 /// Words behind every array on the GPU: more than a workgroup has threads.
 const SPARE: usize = 100;
 /// Chunks and blocks of a few documents, so that several are on their way at a time.
-const SMALL: ChunkLimits = ChunkLimits { block_parts: 1, block_size: 1, chunk_size: 1 };
+const SMALL: ChunkLimits = ChunkLimits { block_docs: 128, block_size: 1, chunk_size: 1 };
 
 /// Runs a test on the one machine that this file opens.
 fn with_gpu(test: impl FnOnce(&mut GpuMachine)) {

@@ -1,5 +1,5 @@
-// Arguments of a dispatch and the records of src/batch/layout.rs. A kernel works on rows: a row is a node, a document or a
-// segment. Every kernel is compiled twice: with thread_rows.wgsl, one thread a row, and with group_rows.wgsl, one workgroup
+// Arguments of a dispatch and the records of src/batch/layout.rs. A kernel works on rows: a row is a node, a document, or an
+// edge or node whose terms are added up. Every kernel is compiled twice: with thread_rows.wgsl, one thread a row, and with group_rows.wgsl, one workgroup
 // a long row.
 
 const WORKGROUP: u32 = 64u;

@@ -128,6 +128,22 @@ impl Chunk {
         self.edges.len()
     }
 
+    /// Documents, nodes and edges.
+    pub fn size(&self) -> usize {
+        self.n_docs() + self.n_nodes() + self.n_edges()
+    }
+
+    /// Entries of the longest row that a node has.
+    pub fn longest_row(&self) -> usize {
+        let long = self.rows.colours.iter().chain([&self.rows.several_parents]).map(|spans| spans[1]);
+        let rows = long.flat_map(|span| &self.rows.list[span.begin as usize..][..span.len as usize]);
+        let n_entries = |&row: &u32| {
+            let (node, next) = (self.nodes[row as usize], self.nodes[row as usize + 1]);
+            (next.edge_begin - node.edge_begin + next.slot_begin - node.slot_begin) as usize
+        };
+        rows.map(n_entries).max().unwrap_or(0)
+    }
+
     /// Number of touched edges, over all blocks.
     pub fn n_touched_edges(&self) -> usize {
         self.edge_owners.len()
@@ -141,7 +157,7 @@ impl Chunk {
     /// Bytes of memory.
     pub fn n_bytes(&self) -> usize {
         16 * (self.docs.len() + self.nodes.len())
-            + 8 * (self.edges.len() + self.touched.len() + self.touched_ids.len())
+            + 8 * (self.edges.len() + self.touched.len() + self.touched_ids.len()) // their numbers and documents, too
             + 4 * (self.rows.list.len() + self.edge_owners.len() + self.positions.len())
     }
 

@@ -2,24 +2,27 @@
 //! the same whatever the number of threads or the size of the chunks.
 
 use super::chunk::Part;
-use super::{BLOCK_DOCS, Chunk, Packer};
+use super::{Chunk, Packer};
 use crate::corpus::{Docs, Item};
 use crate::network::Graph;
 use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// A part is packed at once: at most `BLOCK_DOCS` documents, ended early at this many nodes and edges.
+/// A part is packed at once: at most so many documents, ended early at so many nodes and edges.
+const PART_DOCS: usize = 16;
 const PART_SIZE: usize = 1 << 17;
+/// Documents that a thread packs in one round at most.
+const ROUND_DOCS: usize = 512;
 
 /// When a block or a chunk is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChunkLimits {
-    /// Parts to a block at most.
-    pub block_parts: usize,
-    /// Nodes and edges at which a block is full.
+    /// Documents at which a block is full.
+    pub block_docs: usize,
+    /// Documents, nodes and edges at which a block is full.
     pub block_size: usize,
-    /// Nodes and edges at which a chunk is full; it has one block at least.
+    /// Documents, nodes and edges at which a chunk is full; it has one block at least.
     pub chunk_size: usize,
 }
 
@@ -35,6 +38,8 @@ pub struct Chunks<'a> {
     next_to_pack: usize,
     next_item: usize,
     parts: VecDeque<Part>,
+    /// Documents to pack next: few at first, then as many as a chunk will hold, so that large ones do not fill the memory.
+    round_docs: usize,
     packers: Vec<Packer>,
     /// Parts whose memory is used again.
     spare: Mutex<Vec<Part>>,
@@ -53,19 +58,32 @@ impl<'a> Chunks<'a> {
     ) -> Self {
         let (next_to_pack, next_item) = (first_item, first_item);
         let (parts, packers, spare) = (VecDeque::new(), Vec::new(), Mutex::default());
-        Self { graph, docs, items, full, gradients, limits, next_to_pack, next_item, parts, packers, spare }
+        Self {
+            graph,
+            docs,
+            items,
+            full,
+            gradients,
+            limits,
+            next_to_pack,
+            next_item,
+            parts,
+            round_docs: PART_DOCS,
+            packers,
+            spare,
+        }
     }
 
-    /// Packs about as many items as there are threads have work for.
+    /// Packs some more items.
     fn pack_more(&mut self) {
         let n_threads = rayon::current_num_threads();
         while self.packers.len() < n_threads {
             self.packers.push(Packer::new(self.graph, self.full));
         }
-        // Groups of BLOCK_DOCS items by number, whatever the first item was; each thread packs a run of them.
-        let mut groups = Vec::new();
-        while groups.len() < 4 * n_threads && self.next_to_pack < self.items.len() {
-            let end = (self.next_to_pack / BLOCK_DOCS + 1) * BLOCK_DOCS;
+        // Groups of PART_DOCS items by number, whatever the first item was; each thread packs a run of them.
+        let (mut groups, begin) = (Vec::new(), self.next_to_pack);
+        while self.next_to_pack < self.items.len().min(begin + self.round_docs) {
+            let end = (self.next_to_pack / PART_DOCS + 1) * PART_DOCS;
             let end = end.min(self.items.len());
             groups.push(&self.items[self.next_to_pack..end]);
             self.next_to_pack = end;
@@ -80,15 +98,19 @@ impl<'a> Chunks<'a> {
             .zip(&mut self.packers)
             .map(|(groups, packer)| pack(groups, packer))
             .collect();
+        let size: usize = packed.iter().flatten().map(|part| part.batch.size()).sum();
+        let fitting = (self.next_to_pack - begin) * self.limits.chunk_size.min(1 << 32) / size.max(1);
+        self.round_docs = fitting.clamp(PART_DOCS, ROUND_DOCS * n_threads);
         self.parts.extend(packed.into_iter().flatten());
     }
 
     /// How many of the parts make up the next block; none if more parts are needed to tell.
     fn block_parts(&self, from: usize) -> Option<usize> {
-        let mut size = 0;
+        let (mut size, mut n_docs) = (0, 0);
         for (n, part) in self.parts.iter().skip(from).enumerate() {
             size += part.batch.size();
-            if size >= self.limits.block_size || n + 1 == self.limits.block_parts {
+            n_docs += part.batch.n_docs();
+            if size >= self.limits.block_size || n_docs >= self.limits.block_docs {
                 return Some(n + 1);
             }
         }

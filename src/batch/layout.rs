@@ -88,9 +88,9 @@ impl Batch {
         self.edges.len()
     }
 
-    /// Nodes and edges.
+    /// Documents, nodes and edges.
     pub fn size(&self) -> usize {
-        self.n_nodes() + self.n_edges()
+        self.n_docs() + self.n_nodes() + self.n_edges()
     }
 
     /// The topics of a document, as nodes of the batch.

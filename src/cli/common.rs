@@ -103,7 +103,7 @@ pub(crate) struct BackendArgs {
     /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
     #[arg(long, value_name = "SUBSTRING|INDEX")]
     device: Option<String>,
-    /// GPU: device memory to use at most [default: all of it]
+    /// GPU: device memory to use at most; 200 are enough for most networks [default: all of it]
     #[arg(long, value_name = "N")]
     device_mb: Option<u64>,
 }
@@ -119,10 +119,9 @@ impl BackendArgs {
     /// Opens the backend; a GPU may keep packed documents in so much memory, for those who run the same ones again.
     pub(crate) fn open(&self, common: &Common, cache_mb: usize) -> LibResult<Box<dyn EStep>> {
         if self.backend == Backend::Cpu {
-            return match &self.device {
-                Some(device) => {
-                    Err(Error::Usage(format!("--device {device} makes no sense with --backend cpu")))
-                }
+            let of_gpu = self.device.as_ref().map(|device| format!("--device {device}"));
+            return match of_gpu.or(self.device_mb.map(|mb| format!("--device-mb {mb}"))) {
+                Some(option) => Err(Error::Usage(format!("{option} makes no sense with --backend cpu"))),
                 None => Ok(Box::new(CpuEStep::new())),
             };
         }
@@ -136,7 +135,13 @@ impl BackendArgs {
             max_bytes: self.device_mb.map(|mb| mb.saturating_mul(1 << 20)),
             ..GpuOptions::default()
         };
-        let machine = GpuMachine::open(options)?;
+        let machine = match GpuMachine::open(options) {
+            Err(error) if !wanted => {
+                common.warn(format_args!("{error}; computing on the CPU"));
+                return Ok(Box::new(CpuEStep::new()));
+            }
+            machine => machine?,
+        };
         common.say(format_args!("computing on {}", machine.name()));
         let cache_bytes = cache_mb.saturating_mul(1 << 20);
         let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });

@@ -153,7 +153,7 @@ impl<M: Destroy> Machine for Faulty<M> {
 
 /// Several blocks and several chunks of one or two blocks each, so that two are in flight and more are to come.
 fn several_chunks() -> Case {
-    let limits = ChunkLimits { block_parts: 1, block_size: 1 << 20, chunk_size: 15_000 };
+    let limits = ChunkLimits { block_docs: 128, block_size: 1 << 20, chunk_size: 15_000 };
     let case = Case::sample(1_000).limits(limits);
     let n_blocks: Vec<usize> = case.chunks().iter().map(|chunk| chunk.blocks.len()).collect();
     assert!(n_blocks.len() >= 4 && n_blocks.iter().all(|&n| n <= 2) && n_blocks[0] == 2, "{n_blocks:?}");

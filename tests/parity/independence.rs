@@ -6,7 +6,7 @@ use noisyor::estep::device::Machine;
 
 /// Blocks of 256 documents: eight of them.
 fn blocks() -> Case {
-    let limits = ChunkLimits { block_parts: 2, block_size: 1 << 20, chunk_size: usize::MAX };
+    let limits = ChunkLimits { block_docs: 256, block_size: 1 << 20, chunk_size: usize::MAX };
     Case::sample(2_000).limits(limits)
 }
 
@@ -121,7 +121,7 @@ fn packing_goes_on_where_any_block_begins() {
     let network = noisyor::corpus::sample_network().unwrap();
     let n_tokens = network.graph.n_tokens() as u32;
     let docs = (0..600u32).map(|doc| if doc < 400 { (0..n_tokens).collect() } else { vec![doc % n_tokens] });
-    let limits = ChunkLimits { block_parts: 1, block_size: 1, chunk_size: 1 };
+    let limits = ChunkLimits { block_docs: 128, block_size: 1, chunk_size: 1 };
     let case = Case::new("large documents", network, docs).limits(limits);
     let all = case.chunks();
     assert!(all.iter().any(|chunk| chunk.items.start % 128 != 0), "every block begins with a group");

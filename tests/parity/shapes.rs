@@ -3,7 +3,7 @@
 use super::*;
 
 const ONE_BLOCK: ChunkLimits =
-    ChunkLimits { block_parts: usize::MAX, block_size: usize::MAX, chunk_size: usize::MAX };
+    ChunkLimits { block_docs: usize::MAX, block_size: usize::MAX, chunk_size: usize::MAX };
 
 /// Blocks as ever, all in one chunk.
 fn one_chunk() -> ChunkLimits {

@@ -51,7 +51,7 @@ fn rates(report: &Report) -> String {
 fn answers(report: &Report) -> String {
     let first = report.rows.first().map_or("", |row| &row.backend);
     let mut text = format!(
-        "{:21}{:>14}{:>12}{:>11}{:>13}{:>9}{:>10}{:>11}\n",
+        "{:21}{:>14}{:>11}{:>10}{:>12}{:>8}{:>10}{:>11}\n",
         format!("against {first}"),
         format!("bound ({})", report.bound),
         "difference",
@@ -63,7 +63,7 @@ fn answers(report: &Report) -> String {
     );
     for row in &report.rows {
         text += &format!(
-            "{:21}{:>14.5}{:>+12.1e}{:>11.1e}{:>13.1e}{:>9.1e}",
+            "{:21}{:>14.5}{:>+11.1e}{:>10.1e}{:>12.1e}{:>8.1e}",
             title(row),
             row.elbo_mean,
             row.elbo_difference,
@@ -73,7 +73,7 @@ fn answers(report: &Report) -> String {
         );
         text += &match row.speedup {
             Some(speedup) => format!("{:>10.3}{:>11.3}\n", speedup.wall, speedup.cpu),
-            None => "  answers differ: no speed-up shown\n".to_owned(),
+            None => " answers differ: no speed-up shown\n".to_owned(),
         };
     }
     text
@@ -152,7 +152,7 @@ fn notes(report: &Report) -> String {
         };
     }
     if report.rows.iter().any(|row| row.packed_before) {
-        text += "packed before: documents as an earlier run packed them, as in all epochs of training but the first\n\
+        text += "packed before: documents as an earlier run packed them, as in later epochs of training, within --cache-mb\n\
                  starved: waiting for packed documents; busy: kernels' share of the wall time; chunks: packed before/all\n\
                  host and device work at the same time: the seconds need not add up\n";
     }

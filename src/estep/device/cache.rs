@@ -1,10 +1,11 @@
 //! Packed chunks kept for later epochs. They depend on the graph and the documents, never on the weights.
 
 use crate::batch::{Chunk, ChunkLimits};
+use crate::corpus::Item;
 use crate::estep::{Bound, Work};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// What a list of chunks was made from.
@@ -47,30 +48,23 @@ impl Cache {
 
 /// A hash of the graph, of the documents' tokens and counts and of how they are packed.
 pub(super) fn key(work: &Work<'_>, limits: &ChunkLimits) -> Key {
-    let hash = |salt: u64, part: &dyn Fn(&mut FxHasher)| {
-        let mut hasher = FxHasher::default();
-        salt.hash(&mut hasher);
-        part(&mut hasher);
+    [hash::<FxHasher>(work, limits), hash::<DefaultHasher>(work, limits)]
+}
+
+/// Two hash functions that have nothing in common: what one of them mixes up the other does not.
+fn hash<H: Hasher + Default>(work: &Work<'_>, limits: &ChunkLimits) -> u64 {
+    let of_items = |items: &[Item]| {
+        let mut hasher = H::default();
+        for item in items {
+            item.count.hash(&mut hasher);
+            work.docs.tokens(item.doc_ix as usize).for_each(|token| token.hash(&mut hasher));
+            u64::MAX.hash(&mut hasher);
+        }
         hasher.finish()
     };
-    let of_items = |salt: u64| {
-        let parts = work.items.par_chunks(1024).map(|items| {
-            hash(salt, &|hasher| {
-                for item in items {
-                    item.count.hash(hasher);
-                    work.docs.tokens(item.doc_ix as usize).for_each(|token| token.hash(hasher));
-                    u64::MAX.hash(hasher);
-                }
-            })
-        });
-        parts.collect::<Vec<u64>>()
-    };
-    [0x6e6f_6973, 0x796f_7221].map(|salt| {
-        hash(salt, &|hasher| {
-            work.graph.edge_offsets().hash(hasher);
-            work.graph.edge_parents().hash(hasher);
-            (work.gradients, work.options.bound == Bound::Full, work.items.len(), limits).hash(hasher);
-            of_items(salt).hash(hasher);
-        })
-    })
+    let items: Vec<u64> = work.items.par_chunks(1024).map(of_items).collect();
+    let mut hasher = H::default();
+    (work.graph.n_topics(), work.graph.edge_offsets(), work.graph.edge_parents()).hash(&mut hasher);
+    (work.gradients, work.options.bound == Bound::Full, work.items.len(), limits, items).hash(&mut hasher);
+    hasher.finish()
 }

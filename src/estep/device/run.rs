@@ -3,7 +3,7 @@
 
 use super::cache::{Cache, key};
 use super::flight::{Flight, Landed};
-use super::{Array, Fault, Machine, Plan, Spent, network_words};
+use super::{Array, Fault, Machine, Plan, Spent, WORKGROUP, network_words};
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::error::{Error, Result};
 use crate::estep::cpu::{CpuEStep, not_finite};
@@ -12,14 +12,17 @@ use crate::network::Graph;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
 /// Chunks on the device at a time, if it has the memory: one is loaded and looked at while the other is computed.
 const N_SETS: usize = 2;
 /// Chunks packed ahead.
 const N_AHEAD: usize = 1;
-/// Faults in a row, without a chunk landing between them, before giving up.
+/// Entries of a row at most: some devices (lavapipe) end loops after 65,535 iterations in all, without a word, and a kernel goes
+/// through a row twice, in steps of a workgroup.
+const LONGEST_ROW: usize = 30_000 * WORKGROUP as usize;
+/// Losses in a row, without a chunk landing between them, before giving up.
 const MAX_FAULTS: u32 = 3;
 
 /// How a device is used.
@@ -33,7 +36,7 @@ pub struct DeviceOptions {
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        let limits = ChunkLimits { block_parts: 32, block_size: 1 << 21, chunk_size: 1 << 22 };
+        let limits = ChunkLimits { block_docs: 4096, block_size: 1 << 21, chunk_size: 1 << 22 };
         Self { limits, cache_bytes: 2 << 30 }
     }
 }
@@ -59,8 +62,13 @@ pub struct DeviceEStep<M> {
     host: HostSpent,
     /// Chunks on the device at a time.
     n_sets: usize,
+    /// Whether it was said that some documents run on the CPU.
+    told_of_cpu: bool,
     on_warning: Box<dyn FnMut(&str) + Send>,
 }
+
+/// A chunk, and the seconds it took to pack; none if it was packed before.
+type Packed = (Arc<Chunk>, Option<f64>);
 
 /// Why a run stopped early.
 enum Stop {
@@ -88,6 +96,7 @@ impl<M: Machine> DeviceEStep<M> {
             cache,
             host: HostSpent::default(),
             n_sets: N_SETS,
+            told_of_cpu: false,
             on_warning: Box::new(|_| ()),
         }
     }
@@ -142,7 +151,7 @@ impl<M: Machine> DeviceEStep<M> {
                 let mut next_item = first_item;
                 for chunk in cached.into_iter().skip_while(|chunk| chunk.items.start < first_item) {
                     next_item = chunk.items.end;
-                    if send.send((chunk, 0.0)).is_err() {
+                    if send.send((chunk, None)).is_err() {
                         return;
                     }
                 }
@@ -152,7 +161,7 @@ impl<M: Machine> DeviceEStep<M> {
                 loop {
                     let begun = Instant::now();
                     let Some(chunk) = chunks.next() else { return };
-                    if send.send((Arc::new(chunk), begun.elapsed().as_secs_f64())).is_err() {
+                    if send.send((Arc::new(chunk), Some(begun.elapsed().as_secs_f64()))).is_err() {
                         return;
                     }
                 }
@@ -168,7 +177,7 @@ impl<M: Machine> DeviceEStep<M> {
         params: &Params,
         plan: &Plan,
         key: [u64; 2],
-        feed: Receiver<(Arc<Chunk>, f64)>,
+        feed: Receiver<Packed>,
         stats: &mut Stats,
         done: &mut usize,
         sink: &mut Option<&mut Sink<'_>>,
@@ -183,13 +192,16 @@ impl<M: Machine> DeviceEStep<M> {
             }
             for set in 0..self.n_sets {
                 if flights[set].is_none() && fed && landed.len() < N_SETS {
-                    let begun = Instant::now();
-                    let next = to_place.take().or_else(|| feed.recv().ok());
-                    self.host.starved_s += begun.elapsed().as_secs_f64();
-                    let Some((chunk, pack_s)) = next else {
-                        fed = false;
-                        continue;
-                    };
+                    let waiting = flights.iter().all(Option::is_none);
+                    let (chunk, pack_s) =
+                        match to_place.take().map_or_else(|| self.next_chunk(&feed, waiting), Ok) {
+                            Ok(next) => next,
+                            Err(TryRecvError::Empty) => continue,
+                            Err(TryRecvError::Disconnected) => {
+                                fed = false;
+                                continue;
+                            }
+                        };
                     if self.is_too_large(plan, &chunk) {
                         if chunk.blocks.len() == 1 && *done == chunk.items.start {
                             return Err(Stop::TooLarge(chunk));
@@ -197,12 +209,13 @@ impl<M: Machine> DeviceEStep<M> {
                             to_place = Some((chunk, pack_s));
                             continue;
                         }
-                        let fault = Fault::Refused("an array is larger than the adapter allows".to_owned());
+                        let fault =
+                            Fault::Refused("an array or a row is larger than the adapter allows".to_owned());
                         return Err(stop(fault, &chunk));
                     }
-                    self.host.pack_s += pack_s;
                     self.host.n_chunks += 1;
-                    self.host.n_cached += u64::from(pack_s == 0.0);
+                    self.host.pack_s += pack_s.unwrap_or(0.0);
+                    self.host.n_cached += u64::from(pack_s.is_none());
                     self.cache.add(key, &chunk);
                     let flight = Flight::start(&mut self.machine, set, plan, Arc::clone(&chunk));
                     flights[set] = Some(flight.map_err(|fault| stop(fault, &chunk))?);
@@ -228,7 +241,21 @@ impl<M: Machine> DeviceEStep<M> {
         }
     }
 
+    /// The next packed chunk; waits for it only if there is nothing else to do.
+    fn next_chunk(&mut self, feed: &Receiver<Packed>, wait: bool) -> Result<Packed, TryRecvError> {
+        if !wait {
+            return feed.try_recv();
+        }
+        let begun = Instant::now();
+        let next = feed.recv().map_err(|_| TryRecvError::Disconnected);
+        self.host.starved_s += begun.elapsed().as_secs_f64();
+        next
+    }
+
     fn is_too_large(&self, plan: &Plan, chunk: &Chunk) -> bool {
+        if chunk.longest_row() > LONGEST_ROW {
+            return true;
+        }
         let largest = plan.array_bytes(chunk).into_iter().map(|(_, n_bytes)| n_bytes).max().unwrap_or(0);
         largest as u64 > self.machine.max_array_bytes()
     }
@@ -241,7 +268,7 @@ impl<M: Machine> DeviceEStep<M> {
         mut sink: Option<&mut Sink<'_>>,
     ) -> Result<Stats> {
         let (mut stats, mut done) = (Stats::new(work.graph, work.gradients), 0);
-        let (mut n_faults, mut done_before) = (0, 0);
+        let (mut n_lost, mut done_before) = (0, 0);
         loop {
             match self.attempt(work, params, &mut stats, &mut done, &mut sink) {
                 Ok(()) => return Ok(stats),
@@ -251,11 +278,12 @@ impl<M: Machine> DeviceEStep<M> {
                     done = chunk.items.end;
                 }
                 Err(Stop::Fault(fault, of)) => {
-                    n_faults = if done > done_before { 1 } else { n_faults + 1 };
+                    n_lost = if done > done_before { 0 } else { n_lost };
+                    n_lost += u32::from(matches!(fault, Fault::Lost(_)));
                     done_before = done;
-                    if matches!(fault, Fault::Lost(_)) && n_faults > MAX_FAULTS {
+                    if n_lost > MAX_FAULTS {
                         return Err(Error::Device(format!(
-                            "{}: {fault}, {n_faults} times in a row",
+                            "{}: {fault}, {n_lost} times in a row",
                             self.machine.name()
                         )));
                     }
@@ -272,7 +300,7 @@ impl<M: Machine> DeviceEStep<M> {
                 (self.on_warning)(&format!("{fault}; opening it again"));
                 self.machine.reopen()
             }
-            (_, Some((n_blocks, size))) if n_blocks > 1 => {
+            (_, Some((n_blocks, size))) if n_blocks > 1 && self.options.limits.chunk_size > 1 => {
                 self.options.limits.chunk_size = (size.min(self.options.limits.chunk_size) / 2).max(1);
                 (self.on_warning)(&format!("{fault}; going on with chunks of half the size"));
                 self.cache.clear();
@@ -286,7 +314,8 @@ impl<M: Machine> DeviceEStep<M> {
                 Ok(())
             }
             _ => Err(Error::Device(format!(
-                "{}: {fault}; free some of its memory, choose another --device, or use --backend cpu",
+                "{}: {fault}; free some of its memory, raise --device-mb if it is set, choose another --device, or use \
+                 --backend cpu",
                 self.machine.name()
             ))),
         }
@@ -301,12 +330,14 @@ impl<M: Machine> DeviceEStep<M> {
         stats: &mut Stats,
         sink: &mut Option<&mut Sink<'_>>,
     ) -> Result<()> {
-        (self.on_warning)(&format!(
-            "{} documents with {} positive edges are too many for one array of {}; they run on the CPU",
-            chunk.n_docs(),
-            chunk.n_edges(),
-            self.machine.name()
-        ));
+        if !std::mem::replace(&mut self.told_of_cpu, true) {
+            (self.on_warning)(&format!(
+                "{} documents with {} positive edges are too much for one array of {}; they, and others like them, run on the CPU",
+                chunk.n_docs(),
+                chunk.n_edges(),
+                self.machine.name()
+            ));
+        }
         let work = Work { items: &work.items[chunk.items.clone()], ..*work };
         let mut forward = sink.as_mut().map(|sink| {
             move |results: &DocResults<'_>| {
@@ -320,7 +351,7 @@ impl<M: Machine> DeviceEStep<M> {
 }
 
 fn stop(fault: Fault, chunk: &Chunk) -> Stop {
-    Stop::Fault(fault, Some((chunk.blocks.len(), chunk.n_nodes() + chunk.n_edges())))
+    Stop::Fault(fault, Some((chunk.blocks.len(), chunk.size())))
 }
 
 impl<M: Machine> EStep for DeviceEStep<M> {

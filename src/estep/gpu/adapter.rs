@@ -87,19 +87,17 @@ pub(super) fn find_adapter(wanted: Option<&str>) -> Result<Adapter> {
         ));
     }
     let name = |adapter: &Adapter| adapter.get_info().name;
-    let Some(wanted) = wanted else {
-        return adapters.into_iter().next().ok_or_else(|| Error::Device("no adapter".into()));
-    };
     let names: Vec<String> =
         adapters.iter().enumerate().map(|(number, adapter)| format!("{number}: {}", name(adapter))).collect();
-    let lower = wanted.to_lowercase();
-    let found = match wanted.parse::<usize>() {
-        Ok(number) => adapters.into_iter().nth(number),
-        Err(_) => adapters.into_iter().find(|adapter| name(adapter).to_lowercase().contains(&lower)),
-    };
-    found.ok_or_else(|| {
+    // A number that is none of theirs may be part of a name: "4090".
+    let number = wanted.map_or(Some(0), |wanted| wanted.parse::<usize>().ok()).filter(|&at| at < names.len());
+    let lower = wanted.unwrap_or("").to_lowercase();
+    let named = |adapter: &Adapter| !lower.is_empty() && name(adapter).to_lowercase().contains(&lower);
+    let at = number.or_else(|| adapters.iter().position(named));
+    at.and_then(|at| adapters.into_iter().nth(at)).ok_or_else(|| {
         Error::Device(format!(
-            "no adapter is called '{wanted}'; there are {} (`noisyor devices`)",
+            "no adapter is called '{}'; there are {} (`noisyor devices`)",
+            wanted.unwrap_or(""),
             names.join(", ")
         ))
     })

@@ -46,7 +46,11 @@ impl Set {
             return Ok(());
         }
         let most = open.limits.max_storage_buffer_binding_size.min(open.limits.max_buffer_size);
-        let spare = (n_bytes / 16 * SPARE_16THS + n_bytes).next_multiple_of(16).min(most).max(n_bytes);
+        let spare = (n_bytes / 16 * SPARE_16THS + n_bytes)
+            .next_multiple_of(16)
+            .min(most)
+            .min(left + old)
+            .max(n_bytes);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         self.arrays.remove(&array);
         self.bind_groups.clear();
@@ -64,13 +68,15 @@ impl Set {
     ) -> Result<(), Fault> {
         if self.args.as_ref().map_or(0, Buffer::size) < args {
             let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
-            self.args = Some(create(open, "args", args * 2, usage, left)?);
+            let old = self.args.as_ref().map_or(0, Buffer::size);
+            self.args = Some(create(open, "args", args * 2, usage, left + old)?);
             self.bind_groups.clear();
         }
         if self.staging.as_ref().map_or(0, Buffer::size) < staging {
             let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
             let n_bytes = (staging + staging / 4).next_multiple_of(16);
-            self.staging = Some(create(open, "staging", n_bytes, usage, left)?);
+            let old = self.staging.as_ref().map_or(0, Buffer::size);
+            self.staging = Some(create(open, "staging", n_bytes, usage, left + old)?);
         }
         Ok(())
     }

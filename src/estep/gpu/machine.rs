@@ -3,7 +3,7 @@
 use super::buffers::Set;
 use super::open::{GpuOptions, Open, Pipelines};
 use super::timing::Timing;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::estep::device::{Args, Array, Dispatch, Fault, MAX_GROUPS, Machine, Read, Spent};
 use std::sync::mpsc;
 use std::time::Instant;
@@ -37,10 +37,11 @@ impl GpuMachine {
     /// Opens a device.
     pub fn open(options: GpuOptions) -> Result<Self> {
         let open = Open::new(&options)?;
+        let pipelines = Pipelines::new(&open)?;
         Ok(Self {
             options,
             open,
-            pipelines: Pipelines::default(),
+            pipelines,
             sets: Vec::new(),
             shared: Set::default(),
             pending: Vec::new(),
@@ -52,11 +53,6 @@ impl GpuMachine {
     /// Whether this is a GPU, not software.
     pub fn is_hardware(&self) -> bool {
         self.open.hardware
-    }
-
-    /// Whether kernel times are measured on the device.
-    pub fn has_timestamps(&self) -> bool {
-        self.open.timestamps
     }
 
     /// Destroys the device under the machine's feet, as a driver that crashes would.
@@ -241,8 +237,14 @@ impl Machine for GpuMachine {
 
     fn reopen(&mut self) -> Result<()> {
         self.clear();
-        self.pipelines = Pipelines::default();
-        self.open = Open::new(&self.options)?;
+        let open = Open::new(&self.options)?;
+        if open.name != self.open.name {
+            return Err(Error::Device(format!(
+                "{} is gone; {} is there, but its results would differ in the last digits: choose it with --device",
+                self.open.name, open.name
+            )));
+        }
+        (self.pipelines, self.open) = (Pipelines::new(&open)?, open);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::adapter::{find_adapter, is_hardware};
 use crate::error::{Error, Result};
-use crate::estep::device::{Access, Args, Fault, Kernel, Lanes};
+use crate::estep::device::{Access, Args, Fault, KERNELS, Kernel, Lanes};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::num::NonZeroU64;
@@ -47,12 +47,29 @@ pub(super) struct Open {
     fault: Arc<Mutex<Option<Fault>>>,
 }
 
-/// The pipelines made so far.
+/// The pipelines.
 #[derive(Default)]
 pub(super) struct Pipelines(HashMap<(&'static str, Lanes), Pipeline>);
 
 impl Pipelines {
-    /// A kernel's pipeline, made when it is first used.
+    /// All of them: a device that cannot run the kernels says so at once.
+    pub(super) fn new(open: &Open) -> Result<Self> {
+        let mut pipelines = Self::default();
+        for kernel in KERNELS {
+            for lanes in Lanes::ALL {
+                let made = pipelines.get(open, kernel, lanes).map(|_| ());
+                made.map_err(|fault| {
+                    let (device, kernel) = (&open.name, kernel.name);
+                    Error::Device(format!(
+                        "{device} cannot run '{kernel}': {fault}; try another --device or --backend cpu"
+                    ))
+                })?;
+            }
+        }
+        Ok(pipelines)
+    }
+
+    /// A kernel's pipeline, made if it is not there.
     pub(super) fn get(&mut self, open: &Open, kernel: &Kernel, lanes: Lanes) -> Result<&Pipeline, Fault> {
         Ok(match self.0.entry((kernel.name, lanes)) {
             Entry::Occupied(made) => made.into_mut(),

@@ -89,6 +89,7 @@ impl Machine for TwinMachine {
     fn clear(&mut self) {
         self.sets.clear();
         self.read.clear();
+        self.network.clear();
     }
 
     fn take_spent(&mut self) -> Spent {
