@@ -2,15 +2,16 @@
 //! the same whatever the number of threads or the size of the chunks.
 
 use super::chunk::Part;
-use super::{Chunk, Packer};
+use super::{BLOCK_DOCS, Chunk, Packer};
 use crate::corpus::{Docs, Item};
 use crate::network::Graph;
 use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// A part is packed at once: at most so many documents, ended early at so many nodes and edges.
-const PART_DOCS: usize = 16;
+/// A part is packed at once: at most so many documents, ended early at so many nodes and edges. Where every document holds all
+/// topics a part has fewer documents to begin with.
+const PART_DOCS: usize = BLOCK_DOCS;
 const PART_SIZE: usize = 1 << 17;
 /// Documents that a thread packs in one round at most.
 const ROUND_DOCS: usize = 512;
@@ -38,6 +39,7 @@ pub struct Chunks<'a> {
     next_to_pack: usize,
     next_item: usize,
     parts: VecDeque<Part>,
+    part_docs: usize,
     /// Documents to pack next: few at first, then as many as a chunk will hold, so that large ones do not fill the memory.
     round_docs: usize,
     packers: Vec<Packer>,
@@ -57,6 +59,9 @@ impl<'a> Chunks<'a> {
         limits: ChunkLimits,
     ) -> Self {
         let (next_to_pack, next_item) = (first_item, first_item);
+        let n_topics = graph.n_topics();
+        let fitting = PART_SIZE / (n_topics + graph.edge_offsets()[n_topics] as usize).max(1);
+        let part_docs = if full { 1 << fitting.clamp(1, PART_DOCS).ilog2() } else { PART_DOCS };
         let (parts, packers, spare) = (VecDeque::new(), Vec::new(), Mutex::default());
         Self {
             graph,
@@ -68,7 +73,8 @@ impl<'a> Chunks<'a> {
             next_to_pack,
             next_item,
             parts,
-            round_docs: PART_DOCS,
+            part_docs,
+            round_docs: part_docs,
             packers,
             spare,
         }
@@ -80,10 +86,10 @@ impl<'a> Chunks<'a> {
         while self.packers.len() < n_threads {
             self.packers.push(Packer::new(self.graph, self.full));
         }
-        // Groups of PART_DOCS items by number, whatever the first item was; each thread packs a run of them.
+        // Groups of as many items as a part may have, by number, whatever the first item was; each thread packs a run of them.
         let (mut groups, begin) = (Vec::new(), self.next_to_pack);
         while self.next_to_pack < self.items.len().min(begin + self.round_docs) {
-            let end = (self.next_to_pack / PART_DOCS + 1) * PART_DOCS;
+            let end = (self.next_to_pack / self.part_docs + 1) * self.part_docs;
             let end = end.min(self.items.len());
             groups.push(&self.items[self.next_to_pack..end]);
             self.next_to_pack = end;
@@ -100,7 +106,7 @@ impl<'a> Chunks<'a> {
             .collect();
         let size: usize = packed.iter().flatten().map(|part| part.batch.size()).sum();
         let fitting = (self.next_to_pack - begin) * self.limits.chunk_size.min(1 << 32) / size.max(1);
-        self.round_docs = fitting.clamp(PART_DOCS, ROUND_DOCS * n_threads);
+        self.round_docs = fitting.clamp(self.part_docs, ROUND_DOCS * n_threads);
         self.parts.extend(packed.into_iter().flatten());
     }
 
