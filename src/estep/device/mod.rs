@@ -5,6 +5,7 @@ mod arrays;
 mod cache;
 mod flight;
 mod kernel;
+mod landing;
 mod machine;
 mod run;
 

@@ -3,12 +3,12 @@
 
 use super::cache::{Cache, key};
 use super::flight::{Flight, Landed};
+use super::landing::add;
 use super::{Array, Fault, Machine, Plan, Spent, WORKGROUP, network_words};
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::error::{Error, Result};
-use crate::estep::cpu::{CpuEStep, not_finite};
-use crate::estep::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};
-use crate::network::Graph;
+use crate::estep::cpu::CpuEStep;
+use crate::estep::{Bound, DocResults, EStep, Params, Sink, Stats, Work};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -365,70 +365,5 @@ impl<M: Machine> EStep for DeviceEStep<M> {
             self.machine.clear(); // chunks may still be in flight
         }
         result
-    }
-}
-
-/// Adds a chunk's results, block by block.
-fn add(
-    work: &Work<'_>,
-    params: &Params,
-    plan: &Plan,
-    home: &Landed,
-    stats: &mut Stats,
-    sink: &mut Option<&mut Sink<'_>>,
-) -> Result<()> {
-    let chunk = &home.chunk;
-    let elbo: Vec<f64> = home.doc_bounds.iter().map(|&bound| params.constant + f64::from(bound)).collect();
-    if let Some(bad) = elbo.iter().position(|elbo| !elbo.is_finite()) {
-        return Err(not_finite(work.items[chunk.items.start + bad], elbo[bad]));
-    }
-    for block in &chunk.blocks {
-        let mut sums = BlockSums::default();
-        for doc_ix in block.docs.clone() {
-            let (doc, next) = (chunk.docs[doc_ix], chunk.docs[doc_ix + 1]);
-            let (n_alternations, unconverged) = plan.n_alternations(home.doc_state[doc_ix]);
-            let n_edges = u64::from(next.edge_begin - doc.edge_begin);
-            sums.totals.n_docs += f64::from(doc.count);
-            sums.totals.elbo_sum += f64::from(doc.count) * elbo[doc_ix];
-            sums.totals.n_items += 1;
-            sums.totals.n_alternations += u64::from(n_alternations);
-            sums.totals.n_unconverged += u64::from(unconverged);
-            sums.totals.n_edges += n_edges;
-            sums.totals.n_edge_updates += n_edges * u64::from(n_alternations);
-        }
-        stats.add_totals(&sums.totals);
-        if work.gradients {
-            add_sums(work.graph, home, &block.touched, stats);
-        }
-    }
-    if let Some(sink) = sink {
-        let (mut topic_offsets, mut topics, mut q) = (vec![0], Vec::new(), Vec::new());
-        for doc in &chunk.docs[..chunk.n_docs()] {
-            let range = doc.node_begin as usize..doc.token_begin as usize;
-            topics.extend(chunk.nodes[range.clone()].iter().map(|node| node.id));
-            q.extend_from_slice(&home.q[range]);
-            topic_offsets.push(topics.len());
-        }
-        let (first_item, topic_offsets, topics, q) = (chunk.items.start, &topic_offsets, &topics, &q);
-        sink(&DocResults { first_item, topic_offsets, topics, q, elbo: &elbo })?;
-    }
-    Ok(())
-}
-
-/// Adds a block's sums, in f64, touched node by touched node.
-fn add_sums(graph: &Graph, home: &Landed, touched: &[std::ops::Range<usize>; 2], stats: &mut Stats) {
-    let chunk = &home.chunk;
-    for at in touched.iter().cloned().flatten() {
-        let id = chunk.touched_ids[at] as usize;
-        let [q, leak] = home.node_totals[at];
-        stats.leak[id] += f64::from(leak);
-        if graph.is_topic(id) {
-            stats.topic_q[id] += f64::from(q);
-            stats.topic_docs[id] += f64::from(chunk.touched_docs[at]);
-        }
-        let totals = &home.edge_totals[chunk.touched_edges(at)];
-        for (sum, &total) in stats.edge[graph.edges_into(id)].iter_mut().zip(totals) {
-            *sum += f64::from(total);
-        }
     }
 }

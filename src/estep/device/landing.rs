@@ -1,0 +1,73 @@
+//! What chunks bring home is added up: block by block in f64, and document by document to the sink.
+
+use super::Plan;
+use super::flight::Landed;
+use crate::error::Result;
+use crate::estep::cpu::not_finite;
+use crate::estep::{DocResults, Params, Sink, Stats, Work};
+use crate::network::Graph;
+
+/// Adds a chunk's results, block by block.
+pub(super) fn add(
+    work: &Work<'_>,
+    params: &Params,
+    plan: &Plan,
+    home: &Landed,
+    stats: &mut Stats,
+    sink: &mut Option<&mut Sink<'_>>,
+) -> Result<()> {
+    let chunk = &home.chunk;
+    let elbo: Vec<f64> = home.doc_bounds.iter().map(|&bound| params.constant + f64::from(bound)).collect();
+    if let Some(bad) = elbo.iter().position(|elbo| !elbo.is_finite()) {
+        return Err(not_finite(work.items[chunk.items.start + bad], elbo[bad]));
+    }
+    for block in &chunk.blocks {
+        let mut totals = Stats::default();
+        for doc_ix in block.docs.clone() {
+            let (doc, next) = (chunk.docs[doc_ix], chunk.docs[doc_ix + 1]);
+            let (n_alternations, unconverged) = plan.n_alternations(home.doc_state[doc_ix]);
+            let n_edges = u64::from(next.edge_begin - doc.edge_begin);
+            totals.n_docs += f64::from(doc.count);
+            totals.elbo_sum += f64::from(doc.count) * elbo[doc_ix];
+            totals.n_items += 1;
+            totals.n_alternations += u64::from(n_alternations);
+            totals.n_unconverged += u64::from(unconverged);
+            totals.n_edges += n_edges;
+            totals.n_edge_updates += n_edges * u64::from(n_alternations);
+        }
+        stats.add_totals(&totals);
+        if work.gradients {
+            add_sums(work.graph, home, &block.touched, stats);
+        }
+    }
+    if let Some(sink) = sink {
+        let (mut topic_offsets, mut topics, mut q) = (vec![0], Vec::new(), Vec::new());
+        for doc in &chunk.docs[..chunk.n_docs()] {
+            let range = doc.node_begin as usize..doc.token_begin as usize;
+            topics.extend(chunk.nodes[range.clone()].iter().map(|node| node.id));
+            q.extend_from_slice(&home.q[range]);
+            topic_offsets.push(topics.len());
+        }
+        let (first_item, topic_offsets, topics, q) = (chunk.items.start, &topic_offsets, &topics, &q);
+        sink(&DocResults { first_item, topic_offsets, topics, q, elbo: &elbo })?;
+    }
+    Ok(())
+}
+
+/// Adds a block's sums, in f64, touched node by touched node.
+fn add_sums(graph: &Graph, home: &Landed, touched: &[std::ops::Range<usize>; 2], stats: &mut Stats) {
+    let chunk = &home.chunk;
+    for at in touched.iter().cloned().flatten() {
+        let id = chunk.touched_ids[at] as usize;
+        let [q, leak] = home.node_totals[at];
+        stats.leak[id] += f64::from(leak);
+        if graph.is_topic(id) {
+            stats.topic_q[id] += f64::from(q);
+            stats.topic_docs[id] += f64::from(chunk.touched_docs[at]);
+        }
+        let totals = &home.edge_totals[chunk.touched_edges(at)];
+        for (sum, &total) in stats.edge[graph.edges_into(id)].iter_mut().zip(totals) {
+            *sum += f64::from(total);
+        }
+    }
+}
