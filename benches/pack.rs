@@ -30,6 +30,14 @@ fn main() {
             timing.spread()
         );
     }
+    println!("\nwhat a document holds on average");
+    println!(
+        "{:8} {:>7} {:>12} {:>7} {:>7} {:>16}",
+        "corpus", "edges", "into topics", "nodes", "topics", "several parents"
+    );
+    for case in [Case::sample(), Case::preset("dblp", 8_000), Case::preset("yelp", 4_000)] {
+        print_content(&case);
+    }
     println!("\nchunks for a device, all cores: without and with the index that sums need");
     println!(
         "{:8} {:>9} {:>14} {:>7} {:>11} {:>16}",
@@ -55,6 +63,29 @@ fn main() {
             1e6 * estep.cpu() / stats.n_docs
         );
     }
+}
+
+/// Prints how many edges and nodes of which kind a document has.
+fn print_content(case: &Case) {
+    let (graph, items) = (&case.network.graph, case.items());
+    let alignment = align(&case.corpus, &case.network.names.tokens);
+    let limits = DeviceOptions::default().limits;
+    let (mut n_edges, mut into_topics, mut n_nodes, mut n_topics, mut several) = (0, 0, 0, 0, 0);
+    for chunk in Chunks::new(graph, alignment.docs(&case.corpus), &items, 0, false, false, limits) {
+        n_edges += chunk.n_edges();
+        n_nodes += chunk.n_nodes();
+        for pair in chunk.nodes.windows(2) {
+            let n_parents = (pair[1].edge_begin - pair[0].edge_begin) as usize;
+            let is_topic = usize::from(graph.is_topic(pair[0].id as usize));
+            n_topics += is_topic;
+            into_topics += is_topic * n_parents;
+            several += usize::from(n_parents > 1);
+        }
+    }
+    let mean = |n: usize| n as f64 / items.len() as f64;
+    let [edges, into_topics] = [n_edges, into_topics].map(mean);
+    let [nodes, topics, several] = [n_nodes, n_topics, several].map(mean);
+    println!("{:8} {edges:7.0} {into_topics:12.0} {nodes:7.0} {topics:7.0} {several:16.0}", case.name);
 }
 
 /// Packs all documents in chunks, in parallel, and prints what an edge takes: time, bytes up, and bytes of sums down.

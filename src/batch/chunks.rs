@@ -1,5 +1,5 @@
-//! Packing items into chunks, in parallel. What makes a part and a block depends on the documents alone, so that sums are
-//! the same whatever the number of threads or the size of the chunks.
+//! Packing items into chunks, in parallel. What makes a part and a block depends on the documents and the graph alone, so that
+//! sums are the same whatever the number of threads or the size of the chunks.
 
 use super::chunk::Part;
 use super::{BLOCK_DOCS, Chunk, Packer};

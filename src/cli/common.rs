@@ -103,7 +103,7 @@ pub(crate) struct BackendArgs {
     /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
     #[arg(long, value_name = "SUBSTRING|INDEX")]
     device: Option<String>,
-    /// GPU: device memory to use at most; 200 are enough for most networks [default: all of it]
+    /// GPU: device memory to use at most [default: all of it]
     #[arg(long, value_name = "N")]
     device_mb: Option<u64>,
 }

@@ -1,7 +1,7 @@
 //! The backend: chunks are packed ahead by a thread of their own, two are on the device at a time, and their results are added in
 //! order. A device that fails gets smaller chunks or is opened again, and the work goes on where it was.
 
-use super::cache::{Cache, key};
+use super::cache::{Cache, Key, key};
 use super::flight::{Flight, Landed};
 use super::landing::add;
 use super::{Array, Fault, Machine, Plan, Spent, WORKGROUP, network_words};
@@ -23,7 +23,7 @@ const N_AHEAD: usize = 1;
 /// through a row twice, in steps of a workgroup.
 const LONGEST_ROW: usize = 30_000 * WORKGROUP as usize;
 /// Losses in a row, without a chunk landing between them, before giving up.
-const MAX_FAULTS: u32 = 3;
+const MAX_LOSSES: u32 = 3;
 
 /// How a device is used.
 #[derive(Debug, Clone)]
@@ -176,7 +176,7 @@ impl<M: Machine> DeviceEStep<M> {
         work: &Work<'_>,
         params: &Params,
         plan: &Plan,
-        key: [u64; 2],
+        key: Key,
         feed: Receiver<Packed>,
         stats: &mut Stats,
         done: &mut usize,
@@ -281,7 +281,7 @@ impl<M: Machine> DeviceEStep<M> {
                     n_lost = if done > done_before { 0 } else { n_lost };
                     n_lost += u32::from(matches!(fault, Fault::Lost(_)));
                     done_before = done;
-                    if n_lost > MAX_FAULTS {
+                    if n_lost > MAX_LOSSES {
                         return Err(Error::Device(format!(
                             "{}: {fault}, {n_lost} times in a row",
                             self.machine.name()

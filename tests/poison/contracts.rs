@@ -1,0 +1,247 @@
+//! What each kernel may read and what it must write, written down apart from the twins, and held against GPU and twins.
+
+use super::*;
+
+/// The words that a dispatch reads, of arrays that kernels write, and the words that it writes.
+#[derive(Default)]
+struct Contract {
+    reads: BTreeSet<(Array, usize)>,
+    writes: BTreeSet<(Array, usize)>,
+    /// Words that it may write, with what they then are.
+    may_write: BTreeMap<(Array, usize), u32>,
+}
+
+impl Contract {
+    fn new(dispatch: &Dispatch, chunk: &Chunk, memory: &Memory) -> Self {
+        let mut contract = Self::default();
+        let rows =
+            dispatch.args.row_begin as usize..(dispatch.args.row_begin + dispatch.args.n_rows) as usize;
+        for at in rows {
+            match dispatch.kernel.name {
+                "edge_sums" => contract.add_edge_sum(chunk, at),
+                "node_sums" => contract.add_node_sum(chunk, at),
+                "doc_bound" => contract.add_doc_bound(chunk, chunk.rows.list[at] as usize),
+                name => contract.add_node(name, chunk, memory, chunk.rows.list[at] as usize, &dispatch.args),
+            }
+        }
+        contract
+    }
+
+    fn read(&mut self, array: Array, words: impl IntoIterator<Item = usize>) {
+        self.reads.extend(words.into_iter().map(|word| (array, word)));
+    }
+
+    fn write(&mut self, array: Array, words: impl IntoIterator<Item = usize>) {
+        self.writes.extend(words.into_iter().map(|word| (array, word)));
+    }
+
+    /// Sections of node_state: q, log-odds, kappa; words of edge_state: r, term; words of slots: child, m.
+    fn add_node(&mut self, kernel: &str, chunk: &Chunk, memory: &Memory, row: usize, args: &Args) {
+        let (node, next, n_nodes) = (chunk.nodes[row], chunk.nodes[row + 1], chunk.n_nodes());
+        let (q, log_odds, kappa) = (row, n_nodes + row, 2 * n_nodes + row);
+        let edges = node.edge_begin as usize..next.edge_begin as usize;
+        let parents: Vec<usize> =
+            chunk.edges[edges.clone()].iter().map(|edge| edge.parent as usize).collect();
+        let places: Vec<usize> = chunk.edges[edges.clone()].iter().map(|edge| edge.slot as usize).collect();
+        let m = places.iter().map(|slot| 2 * slot + 1);
+        let doc_ix = node.doc_ix as usize;
+        if matches!(kernel, "q_update" | "r_update") {
+            self.read(Array::DocState, [doc_ix]);
+            if memory[&Array::DocState][doc_ix] < args.alternation {
+                return;
+            }
+        }
+        match kernel {
+            "init_r" => {
+                self.write(Array::NodeState, [q, log_odds, kappa]);
+                self.write(Array::EdgeState, edges.flat_map(|e| [2 * e, 2 * e + 1]));
+                self.write(Array::Slots, places.iter().flat_map(|slot| [2 * slot, 2 * slot + 1]));
+            }
+            "r_update" => {
+                self.read(Array::NodeState, parents.into_iter().chain([kappa]));
+                self.read(Array::EdgeState, edges.clone().flat_map(|e| [2 * e, 2 * e + 1]));
+                self.write(Array::NodeState, [kappa]);
+                self.write(Array::EdgeState, edges.flat_map(|e| [2 * e, 2 * e + 1]));
+                self.write(Array::Slots, m);
+            }
+            "q_update" => {
+                let slots = node.slot_begin as usize..next.slot_begin as usize;
+                let children = slots.clone().map(|slot| memory[&Array::Slots][2 * slot] as usize);
+                self.read(Array::NodeState, parents.into_iter().chain(children).chain([q]));
+                self.read(Array::Slots, m.chain(slots.flat_map(|slot| [2 * slot, 2 * slot + 1])));
+                self.write(Array::NodeState, [q, log_odds]);
+                self.may_write.insert((Array::DocState, doc_ix), args.alternation + 1);
+            }
+            "node_bound" => {
+                self.read(Array::NodeState, parents.into_iter().chain([q]));
+                self.read(Array::NodeState, (node.id < args.n_topics).then_some(log_odds));
+                self.read(Array::Slots, m);
+                self.write(Array::NodeState, [kappa]);
+            }
+            "gradient" => {
+                self.read(Array::NodeState, parents.into_iter().chain([q]));
+                self.read(Array::EdgeState, edges.clone().map(|e| 2 * e));
+                self.write(Array::NodeState, [log_odds, kappa]);
+                self.write(Array::EdgeState, edges.map(|e| 2 * e + 1));
+            }
+            other => panic!("no contract for {other}"),
+        }
+    }
+
+    fn add_doc_bound(&mut self, chunk: &Chunk, row: usize) {
+        let nodes = chunk.docs[row].node_begin as usize..chunk.docs[row + 1].node_begin as usize;
+        self.read(Array::NodeState, nodes.map(|node| 2 * chunk.n_nodes() + node));
+        self.write(Array::DocBounds, [row]);
+    }
+
+    fn positions(chunk: &Chunk, owner: usize) -> impl Iterator<Item = usize> {
+        let (touched, next) = (chunk.touched[owner], chunk.touched[owner + 1]);
+        let positions = &chunk.positions[touched.position_begin as usize..next.position_begin as usize];
+        positions.iter().map(|&at| at as usize)
+    }
+
+    fn add_edge_sum(&mut self, chunk: &Chunk, row: usize) {
+        let owner = chunk.edge_owners[row] as usize;
+        let j = row - chunk.touched_edges(owner).start;
+        let edges = Self::positions(chunk, owner).map(|at| chunk.nodes[at].edge_begin as usize + j);
+        self.read(Array::EdgeState, edges.map(|e| 2 * e + 1));
+        self.write(Array::EdgeTotals, [row]);
+    }
+
+    fn add_node_sum(&mut self, chunk: &Chunk, row: usize) {
+        let n_nodes = chunk.n_nodes();
+        let terms = Self::positions(chunk, row).flat_map(|at| [n_nodes + at, 2 * n_nodes + at]);
+        self.read(Array::NodeState, terms);
+        self.write(Array::NodeTotals, [2 * row, 2 * row + 1]);
+    }
+
+    /// Memory with poison wherever the dispatch may not read; inputs stay.
+    fn poison(&self, memory: &Memory, poison: u32) -> Memory {
+        let mut memory = memory.clone();
+        for (&array, words) in memory.range_mut(Array::DocState..) {
+            for (at, word) in words.iter_mut().enumerate() {
+                *word = if self.reads.contains(&(array, at)) { *word } else { poison };
+            }
+        }
+        memory
+    }
+
+    /// What was to be written is, by numbers, and nothing else.
+    fn check(&self, name: &str, before: &Memory, twin: &Memory, gpu: &Memory) {
+        let number = |word: u32| f32::from_bits(word);
+        for (&array, words) in before {
+            for (at, &was) in words.iter().enumerate() {
+                let (place, twin, gpu) = ((array, at), twin[&array][at], gpu[&array][at]);
+                let what = format!("{name}: word {at} of {array:?}, {was:#x}, twin {twin:#x}, GPU {gpu:#x}");
+                if let Some(&then) = self.may_write.get(&place) {
+                    assert!([was, then].contains(&twin) && [was, then].contains(&gpu), "{what}: neither");
+                } else if !self.writes.contains(&place) {
+                    assert!(twin == was && gpu == was, "{what}: touched");
+                } else if array == Array::Slots && at % 2 == 0 {
+                    assert_eq!(twin, gpu, "{what}: not the child");
+                } else {
+                    assert!(number(twin).is_finite() && number(gpu).is_finite(), "{what}: not a number");
+                    // An old value that is read cannot be poison: where the twin moves far from it, so must the GPU.
+                    let moved = (number(twin) - number(was)).abs() > 0.01 * number(twin).abs();
+                    assert!(!moved || gpu != was, "{what}: not written");
+                }
+            }
+        }
+    }
+}
+
+/// Long rows by single threads and short ones by workgroups, too; and without the last row, which then must stay as it is.
+fn variants(dispatch: Dispatch) -> impl Iterator<Item = Dispatch> {
+    let n_rows = dispatch.args.n_rows;
+    let cut = [n_rows, n_rows - 1].into_iter().filter(|&n_rows| n_rows > 0);
+    cut.flat_map(move |n_rows| {
+        Lanes::ALL.map(|lanes| Dispatch { lanes, args: Args { n_rows, ..dispatch.args }, ..dispatch })
+    })
+}
+
+#[test]
+fn every_kernel_reads_and_writes_the_words_of_its_contract_and_no_others() {
+    with_gpu(|gpu| {
+        let mut seen = BTreeSet::new();
+        for (case, poison) in cases().iter().flat_map(|case| POISONS.map(|poison| (case, poison))) {
+            let (chunk, plan) = (&case.chunk, &case.plan);
+            let mut memory = case.memory(poison);
+            let mut run = |memory: &mut Memory, dispatches: Vec<Dispatch>| {
+                for dispatch in dispatches {
+                    for dispatch in variants(dispatch) {
+                        seen.insert(dispatch.kernel.name);
+                        let contract = Contract::new(&dispatch, chunk, memory);
+                        let before = contract.poison(memory, poison);
+                        let twin = case.run_twins(&before, &[dispatch]);
+                        let on_gpu = case.run_gpu(gpu, &before, &[dispatch], poison);
+                        contract.check(&format!("{}: {dispatch:?}", case.name), &before, &twin, &on_gpu);
+                    }
+                    *memory = case.run_twins(memory, &[dispatch]);
+                }
+            };
+            run(&mut memory, plan.start(chunk));
+            run(&mut memory, plan.alternation(chunk, &chunk.rows, 0));
+            // Every other document is done: it stays as it is.
+            let state = memory.get_mut(&Array::DocState).unwrap();
+            state.iter_mut().enumerate().for_each(|(doc_ix, state)| *state = doc_ix as u32 % 2);
+            run(&mut memory, plan.alternation(chunk, &chunk.rows, 1));
+            run(&mut memory, plan.finish(chunk));
+        }
+        assert_eq!(seen.len(), KERNELS.len());
+    });
+}
+
+#[test]
+fn a_run_fills_all_state_and_all_outputs_from_nothing_but_the_inputs() {
+    with_gpu(|gpu| {
+        for case in cases() {
+            let dispatches = case.dispatches(3);
+            let [one, other] = POISONS.map(|poison| {
+                let memory = case.memory(poison);
+                let twin = case.run_twins(&memory, &dispatches);
+                let on_gpu = case.run_gpu(gpu, &memory, &dispatches, poison);
+                for (array, words) in twin.range(Array::NodeState..).chain(on_gpu.range(Array::NodeState..)) {
+                    let numbers = words.iter().all(|&word| f32::from_bits(word).is_finite());
+                    assert!(numbers, "{}: poison left in {array:?}", case.name);
+                }
+                let inputs = |memory: &Memory| {
+                    memory.range(..Array::DocState).map(|(_, words)| words.clone()).collect()
+                };
+                let kept: [Vec<Vec<u32>>; 3] = [&memory, &twin, &on_gpu].map(inputs);
+                assert!(kept[0] == kept[1] && kept[0] == kept[2], "{}: inputs were written", case.name);
+                on_gpu.range(Array::DocState..).map(|(_, words)| words.clone()).collect::<Vec<_>>()
+            });
+            assert_eq!(one, other, "{}: the bits depend on what was there before", case.name);
+        }
+    });
+}
+
+#[test]
+fn a_write_outside_an_array_is_refused_once_and_the_machine_goes_on() {
+    with_gpu(|gpu| {
+        let case = &cases()[0];
+        let (memory, dispatches) = (case.memory(POISONS[0]), case.dispatches(2));
+        let before = case.run_gpu(gpu, &memory, &dispatches, POISONS[0]);
+        let refused = gpu.write(0, Array::Docs, 1 << 30, &[0; 16]);
+        assert!(matches!(refused, Err(Fault::Refused(_))), "{refused:?}");
+        assert_eq!(case.run_gpu(gpu, &memory, &dispatches, POISONS[0]), before);
+    });
+}
+
+#[test]
+fn folded_dispatches_write_every_row_and_none_behind_the_last() {
+    with_gpu(|gpu| {
+        // More workgroups than one dimension holds: the second line of them is nearly all outside.
+        let network = network_of(0, 1, &[], vec![0.3]);
+        let n_docs = MAX_GROUPS as usize + 3;
+        let case = Case::new("folded", &network, &vec![vec![0]; n_docs], Bound::Local);
+        let mut memory = case.memory(POISONS[0]);
+        let terms: Vec<u32> = (0..3 * n_docs).map(|at| (at as f32).to_bits()).collect();
+        memory.insert(Array::NodeState, terms.clone());
+        let args = Args { n_rows: n_docs as u32, n_nodes: n_docs as u32, ..Args::default() };
+        let args = Args { row_begin: case.chunk.rows.docs[0].begin, ..args };
+        let dispatch = Dispatch { kernel: &DOC_BOUND, lanes: Lanes::Group, args };
+        let after = case.run_gpu(gpu, &memory, &[dispatch], POISONS[0]);
+        assert_eq!(after[&Array::DocBounds], terms[2 * n_docs..]);
+    });
+}
