@@ -29,8 +29,6 @@
 //! # Ok::<(), noisyor::Error>(())
 //! ```
 
-#![forbid(unsafe_code)]
-
 pub mod batch;
 pub mod bench;
 pub mod corpus;
@@ -40,6 +38,7 @@ pub mod exact;
 pub mod files;
 pub mod infer;
 pub mod local;
+pub mod monitor;
 pub mod network;
 pub mod numeric;
 pub mod report;

@@ -101,7 +101,7 @@ fn tokens_that_the_model_does_not_know_are_left_out_and_counted() {
     assert_eq!(run(&by_number), (known.clone(), 2, Some("number 7".into())));
     // By name, in another order than the model's.
     let mut by_name = Corpus::from_tokens([vec![0, 1], vec![1], vec![0, 2]]);
-    by_name.set_token_names(Some(vec!["w1".into(), "comet".into(), "w0".into()]));
+    by_name.set_token_names(["w1", "comet", "w0"]);
     let (elbo, n_unknown, example) = run(&by_name);
     assert_eq!((n_unknown, example), (2, Some("'comet'".into())));
     elbo.iter().zip(&known).for_each(|(got, want)| assert_close("by name", *got, *want, F32_BOUND));

@@ -22,7 +22,7 @@ pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
     let map = corpus.token_names().map(|names| {
         let number_of: FxHashMap<&str, u32> =
             model_tokens.iter().enumerate().map(|(at, name)| (name.as_str(), at as u32)).collect();
-        names.iter().map(|name| number_of.get(name.as_str()).copied().unwrap_or(UNKNOWN)).collect()
+        names.iter().map(|name| number_of.get(name).copied().unwrap_or(UNKNOWN)).collect()
     });
     let mut alignment =
         Alignment { map, n_tokens: model_tokens.len() as u32, n_unknown: 0, unknown_example: None };
@@ -36,7 +36,7 @@ pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
         }
     }
     alignment.unknown_example = example.map(|token| match corpus.token_names() {
-        Some(names) => format!("'{}'", names[token as usize]),
+        Some(names) => format!("'{}'", names.get(token as usize)),
         None => format!("number {token}"),
     });
     alignment
@@ -46,7 +46,7 @@ impl Alignment {
     #[inline]
     fn token(&self, corpus_token: u32) -> u32 {
         match &self.map {
-            Some(map) => map[corpus_token as usize],
+            Some(map) => map.get(corpus_token as usize).copied().unwrap_or(UNKNOWN),
             None if corpus_token < self.n_tokens => corpus_token,
             None => UNKNOWN,
         }

@@ -8,6 +8,7 @@ pub mod oracle;
 mod params;
 mod stats;
 
+pub use crate::monitor::Monitor;
 pub use options::{Bound, EStepOptions, Temper};
 pub use params::Params;
 pub use stats::{BlockSums, Stats};
@@ -15,7 +16,6 @@ pub use stats::{BlockSums, Stats};
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
 use crate::network::Graph;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// What to run: documents of a corpus under a graph.
 #[derive(Clone, Copy)]
@@ -32,15 +32,6 @@ pub struct Work<'a> {
     pub gradients: bool,
     /// Progress out, stop requests in.
     pub monitor: &'a Monitor,
-}
-
-/// The one thing a running E-step shares with the outside.
-#[derive(Debug, Default)]
-pub struct Monitor {
-    /// Set from outside to stop early, with [`crate::Error::Interrupted`].
-    pub stop: AtomicBool,
-    /// Documents done so far, over all runs.
-    pub docs_done: AtomicU64,
 }
 
 /// Per-document results of consecutive items.

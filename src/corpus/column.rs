@@ -1,0 +1,115 @@
+//! Arrays of a corpus, in memory or in a mapped file, behind one face.
+
+use bytemuck::AnyBitPattern;
+use memmap2::Mmap;
+use std::marker::PhantomData;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Numbers, owned or in a part of a mapped file.
+#[derive(Debug, Clone)]
+pub(super) enum Column<T> {
+    Owned(Vec<T>),
+    Mapped(Part<T>),
+}
+
+/// Bytes of a mapped file that are aligned and whole numbers: [`Part::new`] checks that.
+#[derive(Debug, Clone)]
+pub(super) struct Part<T> {
+    map: Arc<Mmap>,
+    range: Range<usize>,
+    numbers: PhantomData<T>,
+}
+
+impl<T: AnyBitPattern> Part<T> {
+    /// None if the range is not in the file, not aligned, or no whole number of `T`.
+    pub(super) fn new(map: &Arc<Mmap>, range: Range<usize>) -> Option<Self> {
+        bytemuck::try_cast_slice::<u8, T>(map.get(range.clone())?).ok()?;
+        Some(Self { map: Arc::clone(map), range, numbers: PhantomData })
+    }
+}
+
+impl<T: AnyBitPattern> Deref for Column<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Owned(numbers) => numbers,
+            Self::Mapped(part) => bytemuck::cast_slice(&part.map[part.range.clone()]),
+        }
+    }
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self::Owned(Vec::new())
+    }
+}
+
+impl<T: AnyBitPattern> Column<T> {
+    /// The numbers to add to; a mapped column is copied first.
+    pub(super) fn to_mut(&mut self) -> &mut Vec<T> {
+        if let Self::Mapped(_) = self {
+            *self = Self::Owned(self.to_vec());
+        }
+        match self {
+            Self::Owned(numbers) => numbers,
+            Self::Mapped(_) => unreachable!("copied above"),
+        }
+    }
+}
+
+/// Texts one after another: text `i` is `bytes[ends[i - 1]..ends[i]]`.
+#[derive(Debug, Clone, Default)]
+pub struct Strings {
+    pub(super) ends: Column<u64>,
+    pub(super) bytes: Column<u8>,
+}
+
+impl Strings {
+    /// Adds a text.
+    pub fn push(&mut self, text: &str) {
+        self.bytes.to_mut().extend(text.as_bytes());
+        let end = self.bytes.len() as u64;
+        self.ends.to_mut().push(end);
+    }
+
+    /// Number of texts.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Text `at`. Empty if there is none, or if a mapped file is damaged there.
+    pub fn get(&self, at: usize) -> &str {
+        let begin = if at == 0 { Some(0) } else { self.ends.get(at - 1).copied() };
+        let range = begin.zip(self.ends.get(at)).map(|(begin, &end)| begin as usize..end as usize);
+        range
+            .and_then(|range| self.bytes.get(range))
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or("")
+    }
+
+    /// All texts, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|at| self.get(at))
+    }
+}
+
+impl<T: AsRef<str>> FromIterator<T> for Strings {
+    fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
+        let mut strings = Self::default();
+        texts.into_iter().for_each(|text| strings.push(text.as_ref()));
+        strings
+    }
+}
+
+impl PartialEq for Strings {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}

@@ -1,0 +1,101 @@
+//! Documents as CSR, in memory or in a mapped file, with ids, labels and token names where there are any.
+
+use super::column::{Column, Strings};
+use std::borrow::Cow;
+
+/// Documents: which tokens occur in each.
+#[derive(Debug, Clone, Default)]
+pub struct Corpus {
+    /// Where each document's tokens end.
+    pub(super) doc_ends: Column<u64>,
+    pub(super) tokens: Column<u32>,
+    pub(super) n_tokens: u32,
+    pub(super) token_names: Option<Strings>,
+    /// Empty, or one a document; an empty text is none.
+    pub(super) ids: Strings,
+    pub(super) labels: Strings,
+}
+
+impl Corpus {
+    /// Adds a document; its tokens are sorted and repeats dropped. Empty id, empty label: none.
+    pub fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) {
+        tokens.sort_unstable();
+        tokens.dedup();
+        self.n_tokens = self.n_tokens.max(tokens.last().map_or(0, |last| last.saturating_add(1)));
+        self.tokens.to_mut().extend(&*tokens);
+        let doc_ix = self.n_docs();
+        for (list, value) in [(&mut self.ids, id), (&mut self.labels, label)] {
+            if !value.is_empty() || !list.is_empty() {
+                (list.len()..doc_ix).for_each(|_| list.push(""));
+                list.push(value);
+            }
+        }
+        let end = self.tokens.len() as u64;
+        self.doc_ends.to_mut().push(end);
+    }
+
+    /// A corpus from lists of token numbers.
+    pub fn from_tokens(docs: impl IntoIterator<Item = Vec<u32>>) -> Self {
+        let mut corpus = Self::default();
+        docs.into_iter().for_each(|mut tokens| corpus.push(&mut tokens, "", ""));
+        corpus
+    }
+
+    /// Sets the tokens' names, and so their number.
+    pub fn set_token_names<T: AsRef<str>>(&mut self, names: impl IntoIterator<Item = T>) {
+        let names: Strings = names.into_iter().collect();
+        self.n_tokens = names.len() as u32;
+        self.token_names = Some(names);
+    }
+
+    /// Names of the tokens, where the corpus has them.
+    pub fn token_names(&self) -> Option<&Strings> {
+        self.token_names.as_ref()
+    }
+
+    /// Number of documents, empty ones included.
+    pub fn n_docs(&self) -> usize {
+        self.doc_ends.len()
+    }
+
+    /// Number of tokens there are: the vocabulary, or else one above the largest number that occurs.
+    pub fn n_tokens(&self) -> usize {
+        self.n_tokens as usize
+    }
+
+    /// Number of tokens over all documents.
+    pub fn n_occurrences(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// The tokens of one document, ascending. Empty where a mapped file is damaged.
+    #[inline]
+    pub fn tokens(&self, doc_ix: usize) -> &[u32] {
+        let begin = if doc_ix == 0 { 0 } else { self.doc_ends[doc_ix - 1] as usize };
+        self.tokens.get(begin..self.doc_ends[doc_ix] as usize).unwrap_or(&[])
+    }
+
+    /// A document's id, or its number as text.
+    pub fn id(&self, doc_ix: usize) -> Cow<'_, str> {
+        match self.ids.get(doc_ix) {
+            "" => doc_ix.to_string().into(),
+            id => id.into(),
+        }
+    }
+
+    /// A document's label.
+    pub fn label(&self, doc_ix: usize) -> Option<&str> {
+        Some(self.labels.get(doc_ix)).filter(|label| !label.is_empty())
+    }
+}
+
+impl PartialEq for Corpus {
+    fn eq(&self, other: &Self) -> bool {
+        self.doc_ends[..] == other.doc_ends[..]
+            && self.tokens[..] == other.tokens[..]
+            && self.n_tokens == other.n_tokens
+            && self.token_names == other.token_names
+            && (0..self.n_docs())
+                .all(|at| self.ids.get(at) == other.ids.get(at) && self.label(at) == other.label(at))
+    }
+}

@@ -1,0 +1,71 @@
+//! Lines of a text source as bytes, numbered, without line ends or byte-order mark.
+
+use super::OnFault;
+use super::source::{Source, read_error};
+use crate::error::{Error, Result};
+use std::io::{BufRead, Read};
+
+/// A longer line is no document: memory stays bounded whatever the file holds.
+pub(super) const MAX_LINE: usize = 1 << 26;
+
+pub(super) struct Lines {
+    source: Source,
+    line: Vec<u8>,
+    number: u64,
+    ended: bool,
+}
+
+impl Lines {
+    pub(super) fn new(source: Source) -> Self {
+        Self { source, line: Vec::new(), number: 0, ended: false }
+    }
+
+    /// The next line, or none at the end. A line with NUL bytes is a fault and passed over.
+    pub(super) fn next(&mut self, on_fault: &mut OnFault<'_>) -> Result<Option<&[u8]>> {
+        loop {
+            if self.ended || !self.read_line()? {
+                return Ok(None);
+            }
+            if memchr::memchr(0, &self.line).is_none() {
+                break;
+            }
+            on_fault(self.fault(
+                "a NUL byte: this is no UTF-8 text; if it is UTF-16, convert it with iconv -f UTF-16 -t UTF-8".into(),
+            ))?;
+        }
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        Ok(Some(if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line }))
+    }
+
+    fn read_line(&mut self) -> Result<bool> {
+        self.line.clear();
+        let mut limited = self.source.reader().take(MAX_LINE as u64 + 1);
+        let read = limited.read_until(b'\n', &mut self.line);
+        self.number += 1;
+        // After an error there is no next line.
+        self.ended = true;
+        read.map_err(|e| read_error(self.source.name(), Some(self.number), e))?;
+        if self.line.len() > MAX_LINE {
+            return Err(self.fault(format!(
+                "the line is longer than {} MB; is this one document a line, and plain text?",
+                MAX_LINE >> 20
+            )));
+        }
+        self.ended = self.line.is_empty();
+        Ok(!self.ended)
+    }
+
+    /// A fault in the current line.
+    pub(super) fn fault(&self, message: String) -> Error {
+        Error::input(self.source.name(), Some(self.number), message)
+    }
+}
+
+/// A line as text, or what is wrong with it.
+pub(super) fn utf8(line: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(line).map_err(|e| {
+        let (at, byte) = (e.valid_up_to() + 1, line[e.valid_up_to()]);
+        format!("byte {at} (0x{byte:02x}) is not UTF-8; if the file is Latin-1, convert it with iconv -f LATIN1 -t UTF-8")
+    })
+}

@@ -1,0 +1,121 @@
+//! Reading documents: one trait, one file a format. Readers stream; none trusts what a header claims.
+
+mod format;
+mod jsonl;
+mod lines;
+mod source;
+mod svmlight;
+mod text;
+
+pub use format::Format;
+pub use source::{MAX_EXPANSION, STDIN};
+
+use super::Document;
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use lines::Lines;
+use source::Source;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What becomes of a fault: strict reading returns it and so ends there; a check notes it, and reading goes on without
+/// the faulty value or document.
+pub type OnFault<'a> = dyn FnMut(Error) -> Result<()> + 'a;
+
+/// A streaming reader of one format.
+pub trait Reader: Send {
+    /// Reads the next document into `document`, which comes empty; false at the end. A fault after which the rest can
+    /// still be read goes to `on_fault`; an error is the end.
+    fn read(&mut self, document: &mut Document, on_fault: &mut OnFault<'_>) -> Result<bool>;
+
+    /// How documents tell their tokens: known once the reader is open.
+    fn tokens(&self) -> Tokens<'_> {
+        Tokens::Words
+    }
+}
+
+/// How the documents of a file tell their tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tokens<'a> {
+    /// By name, or as text.
+    Words,
+    /// By number, from zero.
+    Numbers {
+        /// How many there are, where the file says so.
+        n_tokens: Option<u32>,
+        /// Their names, where the file has them.
+        names: Option<&'a [String]>,
+    },
+}
+
+/// How to read a file.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The format, where it is not to be told from the name.
+    pub format: Option<Format>,
+    /// Columns of tables (CSV, TSV, Parquet).
+    pub columns: Columns,
+    /// SVMlight columns count from zero.
+    pub zero_based: bool,
+}
+
+/// Which columns of a table hold what.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// The text, or in Parquet a list of tokens.
+    pub text: Option<Column>,
+    /// The document's id.
+    pub id: Option<Column>,
+    /// The document's label.
+    pub label: Option<Column>,
+    /// The first line has the columns' names, even if no column is chosen by name.
+    pub header: bool,
+}
+
+/// A column by name, or by number from one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// By the name in the header.
+    Name(String),
+    /// By number, from one.
+    Number(usize),
+}
+
+impl std::str::FromStr for Column {
+    type Err = String;
+
+    /// Digits are a number, anything else is a name.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(0) => Err("columns count from 1".into()),
+            Ok(number) => Ok(Self::Number(number)),
+            Err(_) if text.is_empty() => Err("a column's name or its number, from 1".into()),
+            Err(_) => Ok(Self::Name(text.into())),
+        }
+    }
+}
+
+/// Opens a file, or standard input for `-`; what is read is counted in the monitor.
+pub fn open(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Result<Box<dyn Reader>> {
+    let format = options.format.map_or_else(|| Format::of(path), Ok)?;
+    start(format, Source::open(path, monitor)?, options)
+}
+
+/// Opens a stream; `name` gives the format, the compression and the name in errors.
+pub fn open_stream(
+    name: &Path,
+    stream: impl Read + Send + 'static,
+    options: &ReadOptions,
+) -> Result<Box<dyn Reader>> {
+    let format = options.format.map_or_else(|| Format::of(name), Ok)?;
+    start(format, Source::new(name, Box::new(stream))?, options)
+}
+
+fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    Ok(match format {
+        Format::Svmlight => Box::new(svmlight::Svmlight::new(Lines::new(source), options.zero_based)),
+        Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source))),
+        Format::Text => Box::new(text::Text::new(Lines::new(source))),
+    })
+}

@@ -1,0 +1,212 @@
+//! Where bytes come from: a file or standard input, decompressed on the way, watched for bombs and for files that
+//! change while they are read.
+
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use flate2::bufread::MultiGzDecoder;
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::{NamedTempFile, TempPath};
+
+/// What stands for standard input on the command line.
+pub const STDIN: &str = "-";
+/// Compressed data that grows more than this is a bomb: real corpora stay far below.
+pub const MAX_EXPANSION: u64 = 500;
+/// Below this size nothing is called a bomb.
+const HARMLESS: u64 = 1 << 28;
+const BUFFER: usize = 1 << 17;
+
+/// A stream of decompressed bytes with the name it has in errors.
+pub(super) struct Source {
+    name: PathBuf,
+    reader: Box<dyn BufRead + Send>,
+    plain: bool,
+    /// The file on disk, where the stream is just its bytes.
+    plain_file: Option<(PathBuf, Metadata)>,
+}
+
+impl Source {
+    pub(super) fn open(path: &Path, monitor: &Arc<Monitor>) -> Result<Self> {
+        let monitor = Arc::clone(monitor);
+        if path == Path::new(STDIN) {
+            return Self::new(Path::new("standard input"), Box::new(Counted { inner: io::stdin(), monitor }));
+        }
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        let opened = file.metadata().map_err(|e| Error::io(path, e))?;
+        if opened.is_dir() {
+            return Err(Error::Usage(format!("{} is a folder; give a file", path.display())));
+        }
+        let on_disk = opened.is_file().then(|| (path.to_owned(), opened.clone()));
+        let mut source = Self::new(path, Box::new(Counted { inner: Unchanged { file, opened }, monitor }))?;
+        source.plain_file = on_disk.filter(|_| source.plain);
+        Ok(source)
+    }
+
+    /// Decompresses where the name or the first bytes say so.
+    pub(super) fn new(name: &Path, stream: Box<dyn Read + Send>) -> Result<Self> {
+        let n_compressed = Arc::new(AtomicU64::new(0));
+        let mut raw = BufReader::with_capacity(
+            BUFFER,
+            Compressed { inner: stream, n_bytes: Arc::clone(&n_compressed) },
+        );
+        let start = raw.fill_buf().map_err(|e| Error::io(name, e))?;
+        let ends_in = |end: &str| name.extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
+        let decoder: Box<dyn Read + Send> = if ends_in("gz") || start.starts_with(&[0x1f, 0x8b]) {
+            Box::new(MultiGzDecoder::new(raw))
+        } else if ends_in("zst") || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Box::new(zstd::Decoder::with_buffer(raw).map_err(|e| Error::io(name, e))?)
+        } else {
+            return Ok(Self { name: name.to_owned(), reader: Box::new(raw), plain: true, plain_file: None });
+        };
+        let reader = BufReader::with_capacity(BUFFER, Guarded { inner: decoder, n_bytes: 0, n_compressed });
+        Ok(Self { name: name.to_owned(), reader: Box::new(reader), plain: false, plain_file: None })
+    }
+
+    /// What errors call it.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    pub(super) fn reader(&mut self) -> &mut (dyn BufRead + Send) {
+        &mut self.reader
+    }
+
+    /// The bytes as a file that can be opened more than once: for formats that are not read from front to back.
+    pub(super) fn into_file(mut self) -> Result<OnDisk> {
+        if let Some((path, opened)) = self.plain_file {
+            return Ok(OnDisk { path, opened: Some(opened), _copy: None });
+        }
+        let mut copy = NamedTempFile::new().map_err(|e| Error::io(&self.name, e))?;
+        io::copy(&mut self.reader, &mut copy).map_err(|e| read_error(&self.name, None, e))?;
+        let copy = copy.into_temp_path();
+        Ok(OnDisk { path: copy.to_path_buf(), opened: None, _copy: Some(copy) })
+    }
+}
+
+/// A file, or a copy of a stream that goes away with this.
+pub(super) struct OnDisk {
+    path: PathBuf,
+    opened: Option<Metadata>,
+    _copy: Option<TempPath>,
+}
+
+impl OnDisk {
+    pub(super) fn open(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
+    /// An error if the file is not what it was when it was opened.
+    pub(super) fn check_unchanged(&self) -> io::Result<()> {
+        self.opened.as_ref().map_or(Ok(()), |opened| unchanged(&self.open()?, opened))
+    }
+}
+
+/// The error for a failed read: damaged compressed data is bad input, not a failing disk.
+pub(super) fn read_error(name: &Path, line: Option<u64>, error: io::Error) -> Error {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    if error.get_ref().is_some_and(|inner| inner.is::<Bomb>()) {
+        return Error::input(name, line, error.to_string());
+    }
+    match error.kind() {
+        InvalidData | InvalidInput | UnexpectedEof => {
+            let message =
+                format!("the compressed data is damaged or cut short ({error}); fetch the file again");
+            Error::input(name, line, message)
+        }
+        // zstd tells damage by an error of its own.
+        _ if error.raw_os_error().is_none()
+            && name.extension().is_some_and(|e| e.eq_ignore_ascii_case("zst")) =>
+        {
+            let message =
+                format!("the compressed data is damaged or cut short ({error}); fetch the file again");
+            Error::input(name, line, message)
+        }
+        _ => Error::io(name, error),
+    }
+}
+
+/// Counts bytes of input files for whoever watches.
+struct Counted<R> {
+    inner: R,
+    monitor: Arc<Monitor>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.monitor.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// A file that must be the same at its end as when it was opened.
+struct Unchanged {
+    file: File,
+    opened: Metadata,
+}
+
+impl Read for Unchanged {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        if n == 0 && self.opened.is_file() && !buffer.is_empty() {
+            unchanged(&self.file, &self.opened)?;
+        }
+        Ok(n)
+    }
+}
+
+fn unchanged(file: &File, opened: &Metadata) -> io::Result<()> {
+    let now = file.metadata()?;
+    if now.len() == opened.len() && now.modified().ok() == opened.modified().ok() {
+        return Ok(());
+    }
+    let (before, after) = (opened.len(), now.len());
+    Err(io::Error::other(format!(
+        "the file changed while it was read ({before} bytes before, {after} now); wait until it is written, or read a copy"
+    )))
+}
+
+struct Compressed<R> {
+    inner: R,
+    n_bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Compressed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Decompressed bytes, as long as they are not out of all proportion to the compressed ones.
+struct Guarded {
+    inner: Box<dyn Read + Send>,
+    n_bytes: u64,
+    n_compressed: Arc<AtomicU64>,
+}
+
+impl Read for Guarded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.n_bytes += n as u64;
+        let n_compressed = self.n_compressed.load(Ordering::Relaxed);
+        if self.n_bytes > HARMLESS && self.n_bytes / MAX_EXPANSION > n_compressed {
+            return Err(io::Error::other(Bomb { n_bytes: self.n_bytes, n_compressed }));
+        }
+        Ok(n)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{n_compressed} compressed bytes have grown to {n_bytes}, more than {MAX_EXPANSION} to one, which no real corpus does; \
+     if you trust the file, decompress it and give the plain one"
+)]
+struct Bomb {
+    n_bytes: u64,
+    n_compressed: u64,
+}
