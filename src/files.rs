@@ -1,7 +1,7 @@
 //! Writing files so that a reader sees the old content or the new, never half of it.
 
 use crate::error::{Error, Result};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -14,7 +14,7 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Opens a temporary file beside `path`.
     pub fn create(path: &Path) -> Result<Self> {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = Self::folder(path);
         if path.is_dir() {
             return Err(Error::Usage(format!("{} is a folder; give a file name", path.display())));
         }
@@ -23,6 +23,11 @@ impl AtomicFile {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.prefix(".noisyor-").tempfile_in(folder).map_err(|e| Error::io(path, e))?;
         Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(1 << 18, file) })
+    }
+
+    /// The folder that a path's file is in.
+    pub fn folder(path: &Path) -> &Path {
+        path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
     /// Flushes, syncs and renames into place.
@@ -42,6 +47,12 @@ impl Write for AtomicFile {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
+    }
+}
+
+impl Seek for AtomicFile {
+    fn seek(&mut self, position: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(position)
     }
 }
 

@@ -3,12 +3,13 @@
 mod table;
 
 use super::common::{interruptible, print, tell};
-use super::inputs::{EStepArgs, FormatArgs, align_with};
+use super::corpus_args::CorpusArgs;
+use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
 use noisyor::bench::{Contender, Report, bench, n_runs};
-use noisyor::corpus::{Corpus, Item, sample_corpus, sample_network};
+use noisyor::corpus::{Corpus, Item, align, sample_corpus, sample_network};
 use noisyor::estep::cpu::{CpuEStep, twin::TwinMachine};
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
@@ -62,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_gradients: bool,
     #[command(flatten)]
-    format: FormatArgs,
+    reading: CorpusArgs,
     #[command(flatten)]
     estep: EStepArgs,
 }
@@ -101,7 +102,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let mut contenders = args.contenders(common)?;
     let monitor = interruptible(common)?;
     let (input, network, corpus) = args.inputs(&monitor, common)?;
-    let alignment = align_with(&corpus, &network.names.tokens, common);
+    let alignment = align(&corpus, &network.names.tokens);
     let n_docs = args.docs.map_or(corpus.n_docs(), |docs| corpus.n_docs().min(docs as usize));
     let items = Item::each(&(0..n_docs as u32).collect::<Vec<_>>());
     let graph = &network.graph;
@@ -150,8 +151,8 @@ fn verdict(report: &Report) -> LibResult<()> {
 impl Args {
     /// A name for what is measured on, a network and documents.
     fn inputs(&self, monitor: &Arc<Monitor>, common: &Common) -> Result<(String, Network, Corpus)> {
-        if self.corpus.is_none() && self.format.is_given() {
-            return Err(Error::Usage("--format says how to read a corpus, and none is given".into()).into());
+        if self.corpus.is_none() && self.reading.is_given() {
+            return Err(Error::Usage("options say how to read a corpus, and none is given".into()).into());
         }
         if let Some(name) = &self.preset {
             let preset =
@@ -166,7 +167,10 @@ impl Args {
         match (&self.model, &self.corpus) {
             (Some(model), Some(corpus)) => {
                 let input = corpus.display().to_string();
-                Ok((input, load_model(model)?, self.format.read(corpus, common)?))
+                let network = load_model(model)?;
+                let (corpus, _) = self.reading.read_for(corpus, &network.names.tokens, common, monitor)?;
+                corpus.verify()?;
+                Ok((input, network, corpus))
             }
             _ => Ok(("sample".to_owned(), sample_network()?, sample_corpus()?)),
         }

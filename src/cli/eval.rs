@@ -1,7 +1,8 @@
 //! `noisyor eval`: the mean bound of a corpus under a model.
 
 use super::common::{BackendArgs, interruptible, print};
-use super::inputs::{EStepArgs, FormatArgs, align_with};
+use super::corpus_args::{CorpusArgs, Verifying};
+use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::corpus::Docs;
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE.tsv")]
     per_doc: Option<PathBuf>,
     #[command(flatten)]
-    format: FormatArgs,
+    reading: CorpusArgs,
     #[command(flatten)]
     estep: EStepArgs,
     #[command(flatten)]
@@ -44,10 +45,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         exact::check_size(&network.graph)?;
     }
     let per_doc = args.per_doc.as_deref().map(AtomicFile::create).transpose()?;
-    let corpus = args.format.read(&args.corpus, common)?;
-    let alignment = align_with(&corpus, &network.names.tokens, common);
-    let docs = alignment.docs(&corpus);
     let monitor = interruptible(common)?;
+    let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;
+    let docs = alignment.docs(&corpus);
+    let verifying = Verifying::start(&corpus, &monitor);
 
     let progress = Progress::start(common, &monitor, "evaluating", docs.n_docs() as u64);
     let mut elbo = Vec::new();
@@ -57,7 +58,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     };
     let sink = per_doc.is_some().then_some(&mut collect as _);
     let all: Vec<u32> = (0..docs.n_docs() as u32).collect();
-    let (stats, _) = infer::run(&network, docs, &all, &options, estep.as_mut(), &monitor, sink)?;
+    let run = infer::run(&network, docs, &all, &options, estep.as_mut(), &monitor, sink);
+    let (stats, _) = verifying.finish(run)?;
     drop(progress);
     common.say_estep(&stats);
     let exact = if args.exact {

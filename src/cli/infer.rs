@@ -1,7 +1,8 @@
 //! `noisyor infer`: topic probabilities of every document.
 
 use super::common::{BackendArgs, interruptible, print};
-use super::inputs::{EStepArgs, FormatArgs, align_with};
+use super::corpus_args::{CorpusArgs, Verifying};
+use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::estep::{DocResults, Params};
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "Q", default_value_t = 0.01)]
     threshold: f32,
     #[command(flatten)]
-    format: FormatArgs,
+    reading: CorpusArgs,
     #[command(flatten)]
     estep: EStepArgs,
     #[command(flatten)]
@@ -42,10 +43,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     }
     let mut estep = args.backend.open(common, 0)?;
     let network = load_model(&args.model)?;
-    let corpus = args.format.read(&args.corpus, common)?;
-    let alignment = align_with(&corpus, &network.names.tokens, common);
-    let docs = alignment.docs(&corpus);
     let monitor = interruptible(common)?;
+    let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;
+    let docs = alignment.docs(&corpus);
+    let verifying = Verifying::start(&corpus, &monitor);
     let params = Params::derive(&network.graph, &network.weights, options.bound)?;
     let mut writer = TopicWriter::create(&args.output, &network.names, &corpus, args.threshold, &params)?;
 
@@ -53,7 +54,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let progress = Progress::start(common, &monitor, "inferring", docs.n_docs() as u64);
     let mut write = |results: &DocResults<'_>| writer.write(results);
     let all: Vec<u32> = (0..docs.n_docs() as u32).collect();
-    let (stats, _) = infer::run(&network, docs, &all, &options, estep.as_mut(), &monitor, Some(&mut write))?;
+    let run = infer::run(&network, docs, &all, &options, estep.as_mut(), &monitor, Some(&mut write));
+    let (stats, _) = verifying.finish(run)?;
     drop(progress);
     writer.commit()?;
     common.say_estep(&stats);

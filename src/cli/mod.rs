@@ -2,10 +2,12 @@
 
 mod bench;
 mod common;
+mod corpus;
+mod corpus_args;
 mod devices;
+mod estep_args;
 mod eval;
 mod infer;
-mod inputs;
 mod model;
 mod progress;
 mod synth;
@@ -35,6 +37,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Train(train::Args),
+    Corpus(corpus::Args),
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
@@ -50,6 +53,7 @@ pub(crate) fn run() -> Result<()> {
     common.start_threads()?;
     match command {
         Command::Train(args) => train::run(args, &common),
+        Command::Corpus(args) => corpus::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Follows a monitor's count of documents until dropped.
+/// Follows a monitor's count of documents or bytes until dropped.
 pub(crate) struct Progress {
     bar: ProgressBar,
     quiet: bool,
@@ -21,13 +21,33 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts following; `what` is a verb, `n_docs` the whole amount of work.
+    /// Starts following documents; `what` is a verb, `n_docs` the whole amount of work.
     pub(crate) fn start(common: &Common, monitor: &Arc<Monitor>, what: &'static str, n_docs: u64) -> Self {
+        Self::follow(common, monitor, what, Some(n_docs), &DOCUMENTS)
+    }
+
+    /// Starts following bytes that are read; the whole amount may be unknown.
+    pub(crate) fn of_bytes(
+        common: &Common,
+        monitor: &Arc<Monitor>,
+        what: &'static str,
+        n_bytes: Option<u64>,
+    ) -> Self {
+        Self::follow(common, monitor, what, n_bytes, &BYTES)
+    }
+
+    fn follow(
+        common: &Common,
+        monitor: &Arc<Monitor>,
+        what: &'static str,
+        whole: Option<u64>,
+        unit: &'static Unit,
+    ) -> Self {
         let on_terminal = std::io::stderr().is_terminal();
         let hidden = common.quiet || !on_terminal;
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(n_docs), target).with_message(what);
-        let template = "{msg} {wide_bar} {human_pos}/{human_len} documents, {rate}, {eta} left";
+        let bar = ProgressBar::with_draw_target(whole, target).with_message(what);
+        let template = if whole.is_some() { unit.template } else { unit.open_template };
         let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
             let _ = write!(text, "{:.0}/s", state.per_sec());
         };
@@ -37,7 +57,7 @@ impl Progress {
         let plain = !common.quiet && !on_terminal;
         let follower = std::thread::spawn({
             let (bar, done, monitor) = (bar.clone(), Arc::clone(&done), Arc::clone(monitor));
-            move || follow(&bar, &done, &monitor, plain, what, n_docs)
+            move || follow(&bar, &done, &monitor, plain.then_some(what), whole, unit)
         });
         Self { bar, quiet: common.quiet, done, follower: Some(follower) }
     }
@@ -50,19 +70,61 @@ impl Progress {
     }
 }
 
-fn follow(bar: &ProgressBar, done: &AtomicBool, monitor: &Monitor, plain: bool, what: &str, n_docs: u64) {
-    let first = monitor.docs_done.load(Ordering::Relaxed);
+/// What is counted, and how it is shown.
+struct Unit {
+    count: fn(&Monitor) -> u64,
+    /// With a whole amount, and without one.
+    template: &'static str,
+    open_template: &'static str,
+    /// Plain lines count in so many.
+    scale: f64,
+    name: &'static str,
+}
+
+const DOCUMENTS: Unit = Unit {
+    count: |monitor| monitor.docs_done.load(Ordering::Relaxed),
+    template: "{msg} {wide_bar} {human_pos}/{human_len} documents, {rate}, {eta} left",
+    open_template: "{msg} {spinner} {human_pos} documents, {rate}",
+    scale: 1.0,
+    name: "documents",
+};
+
+const BYTES: Unit = Unit {
+    count: |monitor| monitor.bytes_read.load(Ordering::Relaxed),
+    template: "{msg} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
+    open_template: "{msg} {spinner} {bytes}, {bytes_per_sec}",
+    scale: 1e6,
+    name: "MB",
+};
+
+fn follow(
+    bar: &ProgressBar,
+    done: &AtomicBool,
+    monitor: &Monitor,
+    plain: Option<&str>,
+    whole: Option<u64>,
+    unit: &Unit,
+) {
+    let first = (unit.count)(monitor);
     let (start, mut last_line) = (Instant::now(), Instant::now());
     while !done.load(Ordering::Relaxed) {
         std::thread::park_timeout(Duration::from_millis(100));
-        let n_done = (monitor.docs_done.load(Ordering::Relaxed) - first).min(n_docs);
+        let n_done = ((unit.count)(monitor) - first).min(whole.unwrap_or(u64::MAX));
         bar.set_position(n_done);
-        if plain && last_line.elapsed() >= LINE_EVERY && n_done > 0 && n_done < n_docs {
-            last_line = Instant::now();
-            let rate = n_done as f64 / start.elapsed().as_secs_f64();
-            let left = (n_docs - n_done) as f64 / rate;
-            tell(format_args!("{what}: {n_done} of {n_docs} documents, {rate:.0}/s, {left:.0} s left"));
+        let Some(what) = plain.filter(|_| last_line.elapsed() >= LINE_EVERY && n_done > 0) else { continue };
+        let rate = n_done as f64 / start.elapsed().as_secs_f64();
+        let (shown, shown_rate, name) = (n_done as f64 / unit.scale, rate / unit.scale, unit.name);
+        match whole {
+            Some(whole) if n_done >= whole => continue,
+            Some(whole) => {
+                let (left, all) = ((whole - n_done) as f64 / rate, whole as f64 / unit.scale);
+                tell(format_args!(
+                    "{what}: {shown:.0} of {all:.0} {name}, {shown_rate:.0}/s, {left:.0} s left"
+                ));
+            }
+            None => tell(format_args!("{what}: {shown:.0} {name}, {shown_rate:.0}/s")),
         }
+        last_line = Instant::now();
     }
 }
 

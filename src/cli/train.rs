@@ -1,18 +1,18 @@
 //! `noisyor train`: from documents to a trained network.
 
+mod args;
+
 use super::common::{BackendArgs, interruptible, print};
-use super::inputs::{EStepArgs, FormatArgs, align_with};
+use super::corpus_args::{CorpusArgs, Verifying};
+use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use clap::ValueEnum;
-use noisyor::corpus::{Corpus, Docs, sample_corpus, sample_network};
+use args::TrainingArgs;
+use noisyor::corpus::{Alignment, Corpus, Docs, align, sample_corpus, sample_network};
 use noisyor::estep::{EStep, Monitor};
-use noisyor::network::{Init, Loaded, Network, Weights, load};
+use noisyor::network::{Loaded, Network, Weights, load};
 use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
-use noisyor::train::{
-    BatchSize, CheckedOptions, Ended, Event, Metrics, Outcome, RateSchedule, RunFolder, StepRule,
-    TrainOptions, train,
-};
+use noisyor::train::{CheckedOptions, Ended, Event, Metrics, Outcome, RunFolder, TrainOptions, train};
 use noisyor::{Error, Result as LibResult, infer};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    format: FormatArgs,
+    reading: CorpusArgs,
     /// Seed of everything random
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -52,138 +52,9 @@ pub(crate) struct Args {
     cache_mb: usize,
 }
 
-#[derive(clap::Args)]
-#[command(next_help_heading = "Training")]
-struct TrainingArgs {
-    /// Passes over the training documents at most
-    #[arg(long, default_value_t = TrainOptions::default().epochs, value_name = "N")]
-    epochs: u32,
-    /// Weight steps at most
-    #[arg(long, value_name = "N")]
-    steps: Option<u64>,
-    /// Documents per weight step, or 'full' [default: a tenth of the training documents, at most 50,000]
-    #[arg(long, value_name = "N|full", value_parser = parse_batch)]
-    batch: Option<BatchSize>,
-    /// Weight step: closed-form EM, the paper's gradient step, or Adam
-    #[arg(long, value_enum, default_value_t = StepArg::Em)]
-    step: StepArg,
-    /// EM: penalty on the edge weights, in documents [default: 1]
-    #[arg(long, value_name = "L")]
-    lambda: Option<f64>,
-    /// Rate of the paper's step or Adam [default: 0.001 paper, 0.02 adam]
-    #[arg(long, value_name = "RHO")]
-    rate: Option<f64>,
-    /// How the rate falls [default: constant for paper, cosine for adam]
-    #[arg(long, value_enum)]
-    rate_schedule: Option<ScheduleArg>,
-    /// Paper's step: factor on the rate of edges (leaks have 1) [default: 1000]
-    #[arg(long)]
-    c: Option<f64>,
-    /// Smallest edge weight; leaks have min(this, 0.1 / documents)
-    #[arg(long, default_value_t = TrainOptions::default().floor, value_name = "EPSILON")]
-    floor: f64,
-    /// Largest weight
-    #[arg(long, default_value_t = TrainOptions::default().cap)]
-    cap: f64,
-    /// Initial weights: from the tokens' frequencies, or the same constants everywhere
-    #[arg(long, value_enum, default_value_t = InitArg::Data)]
-    init: InitArg,
-    /// Share of the documents held out for validation
-    #[arg(long, default_value_t = TrainOptions::default().valid, value_name = "SHARE")]
-    valid: f64,
-    /// Evaluations without improvement before stopping; 0: never stop early
-    #[arg(long, default_value_t = TrainOptions::default().patience, value_name = "N")]
-    patience: u32,
-    /// Epochs between evaluations
-    #[arg(long, default_value_t = TrainOptions::default().eval_every, value_name = "N")]
-    eval_every: u32,
-    /// Run the E-step of identical documents one by one instead of once
-    #[arg(long)]
-    no_share: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum StepArg {
-    Em,
-    Paper,
-    Adam,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ScheduleArg {
-    Constant,
-    Power,
-    Cosine,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum InitArg {
-    Data,
-    Constant,
-}
-
-fn parse_batch(text: &str) -> Result<BatchSize, String> {
-    match text {
-        "full" => Ok(BatchSize::Full),
-        _ => text.parse().map(BatchSize::Docs).map_err(|_| "a number of documents, or 'full'".to_owned()),
-    }
-}
-
 impl Args {
-    fn options(&self) -> LibResult<CheckedOptions> {
-        let args = &self.training;
-        let schedule = |default: RateSchedule| match args.rate_schedule {
-            None => default,
-            Some(ScheduleArg::Constant) => RateSchedule::Constant,
-            Some(ScheduleArg::Power) => RateSchedule::Power,
-            Some(ScheduleArg::Cosine) => RateSchedule::Cosine,
-        };
-        if args.lambda.is_some() && args.step != StepArg::Em {
-            return Err(Error::Usage("--lambda belongs to --step em".into()));
-        }
-        if args.c.is_some() && args.step != StepArg::Paper {
-            return Err(Error::Usage("--c belongs to --step paper".into()));
-        }
-        let step = match args.step {
-            StepArg::Em if args.rate.is_some() || args.rate_schedule.is_some() => {
-                return Err(Error::Usage(
-                    "--step em has no rate; use --step paper or adam with --rate".into(),
-                ));
-            }
-            StepArg::Em => StepRule::Em { lambda: args.lambda.unwrap_or(1.0) },
-            StepArg::Paper => StepRule::Paper {
-                rate: args.rate.unwrap_or(0.001),
-                c: args.c.unwrap_or(1000.0),
-                schedule: schedule(RateSchedule::Constant),
-            },
-            StepArg::Adam => {
-                StepRule::Adam { rate: args.rate.unwrap_or(0.02), schedule: schedule(RateSchedule::Cosine) }
-            }
-        };
-        TrainOptions {
-            estep: self.estep.options()?,
-            step,
-            floor: args.floor,
-            cap: args.cap,
-            leak_floor: None,
-            batch: args.batch.unwrap_or(BatchSize::Auto),
-            epochs: args.epochs,
-            max_steps: args.steps,
-            valid: args.valid,
-            eval_every: args.eval_every,
-            patience: args.patience,
-            init: match args.init {
-                InitArg::Data => Init::Data,
-                InitArg::Constant => Init::Constant,
-            },
-            share_identical: !args.no_share,
-            seed: self.seed,
-        }
-        .check()
-    }
-
     /// The corpus, and a graph with weights if its file has any.
-    fn inputs(&self, common: &Common) -> Result<(Corpus, Loaded)> {
+    fn inputs(&self, common: &Common, monitor: &Arc<Monitor>) -> Result<(Corpus, Alignment, Loaded)> {
         let graph = match &self.graph {
             Some(path) => load(path)?,
             None if self.corpus.is_none() => {
@@ -195,29 +66,33 @@ impl Args {
                 return Err(Error::Usage(message.into()).into());
             }
         };
-        let corpus = match &self.corpus {
-            None if self.format.is_given() => {
-                return Err(
-                    Error::Usage("--format says how to read a corpus, and none is given".into()).into()
-                );
+        let tokens = &graph.names.tokens;
+        let (corpus, alignment) = match &self.corpus {
+            None if self.reading.is_given() => {
+                let message = "options say how to read a corpus, and none is given";
+                return Err(Error::Usage(message.into()).into());
             }
-            Some(path) => self.format.read(path, common)?,
-            None => sample_corpus()?,
+            Some(path) => self.reading.read_for(path, tokens, common, monitor)?,
+            None => {
+                let corpus = sample_corpus()?;
+                let alignment = align(&corpus, tokens);
+                (corpus, alignment)
+            }
         };
-        Ok((corpus, graph))
+        Ok((corpus, alignment, graph))
     }
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
-    let options = args.options()?;
+    let options = args.training.options(args.estep.options()?, args.seed)?;
     let mut estep = args.backend.open(common, args.cache_mb)?;
-    let (corpus, loaded) = args.inputs(common)?;
+    let monitor = interruptible(common)?;
+    let (corpus, alignment, loaded) = args.inputs(common, &monitor)?;
     if corpus.n_docs() == 0 {
         return Err(Error::Usage("the corpus has no documents to train on".into()).into());
     }
-    let alignment = align_with(&corpus, &loaded.names.tokens, common);
     let docs = alignment.docs(&corpus);
-    let monitor = interruptible(common)?;
+    let verifying = Verifying::start(&corpus, &monitor);
     let Loaded { graph, names, weights: reference, .. } = loaded;
     let mut folder = RunFolder::create(args.output.as_deref())?;
     let path_or_sample =
@@ -238,16 +113,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 
     let mut network =
         Network { weights: Weights { leak: vec![], edge: vec![] }, graph, names, training: String::new() };
-    let outcome = match train_with_progress(
-        &mut network,
-        docs,
-        &options,
-        estep.as_mut(),
-        &monitor,
-        &mut folder,
-        about,
-        common,
-    ) {
+    let estep = estep.as_mut();
+    let trained =
+        train_with_progress(&mut network, docs, &options, estep, &monitor, &mut folder, about, common);
+    let outcome = match verifying.finish(trained) {
         Ok(outcome) => outcome,
         Err(error) => {
             folder.discard_if_empty();
@@ -257,7 +126,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     network.training = summary(&options, outcome.metrics.as_ref());
     network.weights = outcome.weights.clone();
     folder.save_model(&network)?;
-    report(&network, docs, &options, estep.as_mut(), reference, &outcome, folder.path(), common)?;
+    report(&network, docs, &options, estep, reference, &outcome, folder.path(), common)?;
     match outcome.ended {
         Ended::Interrupted => Err(Error::Interrupted.into()),
         _ => Ok(()),
@@ -282,9 +151,10 @@ fn train_with_progress(
     let (mut progress, mut last_valid, mut last_save) = (None, None, Instant::now());
     train(&graph, docs, options, estep, monitor, &mut |event| {
         match event {
-            Event::Started { n_train, n_valid, n_distinct, n_steps, n_batches, leak_floor } => {
+            Event::Started { n_train, n_valid, n_test, n_distinct, n_steps, n_batches, leak_floor } => {
                 about["train_docs"] = json!(n_train);
                 about["valid_docs"] = json!(n_valid);
+                about["test_docs"] = json!(n_test);
                 about["batches_per_epoch"] = json!(n_batches);
                 about["leak_floor"] = json!(leak_floor);
                 folder.write_config(options, about.take())?;
@@ -292,9 +162,10 @@ fn train_with_progress(
                 let n_epochs = n_steps.div_ceil(n_batches);
                 let n_evaluations = n_epochs.div_ceil(u64::from(options.eval_every));
                 let n_docs = n_steps * *n_train as u64 / n_batches + n_evaluations * *n_valid as u64;
+                let test = if *n_test > 0 { format!(", {n_test} kept for the test") } else { String::new() };
                 common.say(format_args!(
-                    "training on {n_train} documents ({n_distinct} distinct), {n_valid} held out; epochs: {n_epochs}, \
-                     steps: {n_steps} at most"
+                    "training on {n_train} documents ({n_distinct} distinct), {n_valid} held out{test}; \
+                     epochs: {n_epochs}, steps: {n_steps} at most"
                 ));
                 progress = Some(Progress::start(common, monitor, "training", n_docs));
             }
@@ -359,16 +230,17 @@ fn report(
     let bound = options.estep.bound;
     // A stop request must not stop this last, short look.
     let monitor = Monitor::default();
-    let n_valid = outcome.valid.len();
-    let reference_elbo = match reference {
-        Some(weights) if n_valid > 0 => {
-            let truth = Network { weights, ..network.clone() };
-            let (stats, _) = infer::run(&truth, docs, &outcome.valid, &options.estep, estep, &monitor, None)?;
-            common.say_estep(&stats);
-            Some(stats.elbo_mean())
-        }
-        _ => None,
+    let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
+    let mut elbo = |network: &Network, doc_ixs: &[u32]| -> LibResult<Option<f64>> {
+        let (stats, _) = infer::run(network, docs, doc_ixs, &options.estep, estep, &monitor, None)?;
+        common.say_estep(&stats);
+        Ok((stats.n_docs > 0.0).then(|| stats.elbo_mean()))
     };
+    let reference_elbo = match reference {
+        Some(weights) => elbo(&Network { weights, ..network.clone() }, &outcome.valid)?,
+        None => None,
+    };
+    let test_elbo = elbo(network, &outcome.test)?;
     let ended = match outcome.ended {
         Ended::Finished => "finished",
         Ended::EarlyStop => "early stop",
@@ -380,6 +252,7 @@ fn report(
             json!({
                 "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": bound,
                 "metrics": outcome.metrics, "graph_weights_elbo": reference_elbo, "held_out_docs": n_valid,
+                "test_docs": n_test, "test_elbo": test_elbo,
             })
         ));
     }
@@ -389,6 +262,11 @@ fn report(
     }
     if let Some(reference) = reference_elbo {
         text += &format!("the same under the weights that came with the graph: {reference:.4}\n");
+    }
+    if let Some(test) = test_elbo {
+        text += &format!(
+            "test bound ({bound}) {test:.4} nats a document, over {n_test} documents that training never saw\n"
+        );
     }
     let metrics = outcome.metrics.as_ref();
     text += &match metrics {

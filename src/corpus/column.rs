@@ -94,6 +94,19 @@ impl Strings {
             .unwrap_or("")
     }
 
+    /// The first text that is not one: ends that fall, or bytes that are not UTF-8.
+    pub(super) fn fault(&self) -> Option<usize> {
+        let mut begin = 0;
+        for (at, &end) in self.ends.iter().enumerate() {
+            let text = self.bytes.get(begin..end as usize).map(std::str::from_utf8);
+            if !matches!(text, Some(Ok(_))) {
+                return Some(at);
+            }
+            begin = end as usize;
+        }
+        (begin != self.bytes.len()).then_some(self.len())
+    }
+
     /// All texts, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|at| self.get(at))

@@ -1,7 +1,13 @@
 //! Documents as CSR, in memory or in a mapped file, with ids, labels and token names where there are any.
 
 use super::column::{Column, Strings};
+use super::{Sink, native};
+use crate::error::{Error, Result};
+use memmap2::Mmap;
 use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Documents: which tokens occur in each.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +20,32 @@ pub struct Corpus {
     /// Empty, or one a document; an empty text is none.
     pub(super) ids: Strings,
     pub(super) labels: Strings,
+    /// The file behind it, if it is mapped.
+    pub(super) mapped: Option<Arc<Mapped>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Mapped {
+    pub(super) path: PathBuf,
+    pub(super) map: Arc<Mmap>,
+    /// Whether all of it has been compared with its checksums.
+    pub(super) verified: AtomicBool,
+}
+
+impl Sink for Corpus {
+    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()> {
+        Self::push(self, tokens, id, label);
+        Ok(())
+    }
+
+    fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> Result<()> {
+        self.set_token_names(names);
+        Ok(())
+    }
+
+    fn set_n_tokens(&mut self, n_tokens: u32) {
+        self.n_tokens = self.n_tokens.max(n_tokens);
+    }
 }
 
 impl Corpus {
@@ -73,6 +105,19 @@ impl Corpus {
     pub fn tokens(&self, doc_ix: usize) -> &[u32] {
         let begin = if doc_ix == 0 { 0 } else { self.doc_ends[doc_ix - 1] as usize };
         self.tokens.get(begin..self.doc_ends[doc_ix] as usize).unwrap_or(&[])
+    }
+
+    /// Reads all of a mapped file and compares it with its checksums; a corpus in memory is always right.
+    pub fn verify(&self) -> Result<()> {
+        let Some(mapped) = self.mapped.as_ref().filter(|_| !self.is_verified()) else { return Ok(()) };
+        native::verify(self, mapped).map_err(|message| Error::input(&mapped.path, None, message))?;
+        mapped.verified.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether there is nothing left to verify.
+    pub fn is_verified(&self) -> bool {
+        self.mapped.as_ref().is_none_or(|mapped| mapped.verified.load(Ordering::Relaxed))
     }
 
     /// A document's id, or its number as text.

@@ -35,10 +35,11 @@ pub struct Words {
 }
 
 impl Words {
-    /// Adds a name.
-    pub fn push(&mut self, name: &str) {
+    /// Adds a name; returns its place.
+    pub fn push(&mut self, name: &str) -> u32 {
         self.text.push_str(name);
         self.ends.push(self.text.len());
+        self.ends.len() as u32 - 1
     }
 
     /// The names, in order.

@@ -1,10 +1,10 @@
 //! The bundled sample, embedded in the program.
 
-use super::{Corpus, Format, read_from};
+use super::read::{ReadOptions, open_stream};
+use super::{Corpus, IngestOptions, ingest_reader};
 use crate::error::Result;
+use crate::monitor::Monitor;
 use crate::network::{Network, load_bytes};
-use flate2::read::GzDecoder;
-use std::io::BufReader;
 use std::path::Path;
 
 const NETWORK: &[u8] = include_bytes!("../../data/sample/network.tsv");
@@ -18,6 +18,9 @@ pub fn sample_network() -> Result<Network> {
 
 /// The sample's 20,000 documents.
 pub fn sample_corpus() -> Result<Corpus> {
-    let source = BufReader::new(GzDecoder::new(CORPUS));
-    read_from(Path::new("data/sample/corpus.jsonl.gz"), Format::Jsonl, source)
+    let path = Path::new("data/sample/corpus.jsonl.gz");
+    let mut reader = open_stream(path, CORPUS, &ReadOptions::default())?;
+    let mut corpus = Corpus::default();
+    ingest_reader(path, reader.as_mut(), &IngestOptions::default(), &mut corpus, &Monitor::default())?;
+    Ok(corpus)
 }

@@ -3,18 +3,33 @@
 use crate::rng::{Stream, rng};
 use rand::seq::SliceRandom;
 
-/// Splits `0..n_docs` at random into (the rest, a share of them), both ascending.
+/// Documents in three parts, each ascending.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// To train on.
+    pub train: Vec<u32>,
+    /// To choose by: when to stop, which model is best.
+    pub valid: Vec<u32>,
+    /// To judge by, and for nothing else.
+    pub test: Vec<u32>,
+}
+
+/// Splits `0..n_docs` at random; the shares are of all documents. A larger test part changes the training part alone.
 ///
-/// Where there are two documents or more, a share above zero holds at least one; one document is never split off.
-pub fn split(n_docs: usize, share: f64, seed: u64) -> (Vec<u32>, Vec<u32>) {
+/// A share above zero takes at least one document as long as one remains to train on, and never the last.
+pub fn split(n_docs: usize, valid: f64, test: f64, seed: u64) -> Parts {
     let mut order: Vec<u32> = (0..n_docs as u32).collect();
-    let taken = match (share * n_docs as f64).round() as usize {
-        _ if share <= 0.0 || n_docs < 2 => 0,
-        taken => taken.clamp(1, n_docs - 1),
+    let mut left = n_docs.saturating_sub(1);
+    let mut take = |share: f64| {
+        let wanted = (share * n_docs as f64).round() as usize;
+        let taken = if share > 0.0 { wanted.max(1).min(left) } else { 0 };
+        left -= taken;
+        taken
     };
+    let (n_valid, n_test) = (take(valid), take(test));
     order.shuffle(&mut rng(seed, Stream::Split));
-    let mut rest = order.split_off(taken);
-    rest.sort_unstable();
-    order.sort_unstable();
-    (rest, order)
+    let mut train = order.split_off(n_valid + n_test);
+    let mut test = order.split_off(n_valid);
+    [&mut train, &mut order, &mut test].into_iter().for_each(|part| part.sort_unstable());
+    Parts { train, valid: order, test }
 }

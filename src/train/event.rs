@@ -32,6 +32,8 @@ pub enum Event<'a> {
         n_train: usize,
         /// Validation documents.
         n_valid: usize,
+        /// Test documents, which are left alone.
+        n_test: usize,
         /// Distinct training documents; identical ones share an E-step.
         n_distinct: usize,
         /// Weight steps at most.

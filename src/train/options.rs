@@ -81,6 +81,8 @@ pub struct TrainOptions {
     pub max_steps: Option<u64>,
     /// Share of documents held out for validation.
     pub valid: f64,
+    /// Share of documents that training leaves alone.
+    pub test: f64,
     /// Epochs between evaluations.
     pub eval_every: u32,
     /// Evaluations without improvement before stopping; 0 never stops early.
@@ -105,6 +107,7 @@ impl Default for TrainOptions {
             epochs: 40,
             max_steps: None,
             valid: 0.1,
+            test: 0.0,
             eval_every: 1,
             patience: 5,
             init: Init::Data,
@@ -143,6 +146,12 @@ impl TrainOptions {
         }
         if !(0.0..1.0).contains(&self.valid) {
             return refuse(format!("the validation share must be in [0, 1); it is {}", self.valid));
+        }
+        if !(0.0..1.0).contains(&self.test) || self.valid + self.test >= 1.0 {
+            return refuse(format!(
+                "the test share must be in [0, 1) and leave documents to train on; it is {}, and validation takes {}",
+                self.test, self.valid
+            ));
         }
         if self.batch == BatchSize::Docs(0) {
             return refuse("a batch needs at least one document".into());

@@ -1,7 +1,7 @@
 //! The epoch loop: shuffle, E-step, weight step, evaluate, keep the best.
 
 use super::{BatchSize, CheckedOptions, Event, Metrics, Stepper};
-use crate::corpus::{Docs, Item, group_identical, split, token_frequency};
+use crate::corpus::{Docs, Item, Parts, group_identical, split, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor, Params, Stats, Work};
 use crate::network::{Graph, Weights, initial_weights};
@@ -34,6 +34,8 @@ pub struct Outcome {
     pub ended: Ended,
     /// Validation documents.
     pub valid: Vec<u32>,
+    /// Documents that nothing here looked at.
+    pub test: Vec<u32>,
 }
 
 /// Trains the weights of a graph on a corpus.
@@ -47,7 +49,8 @@ pub fn train(
     monitor: &Monitor,
     on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
 ) -> Result<Outcome> {
-    let (train_docs, valid_docs) = split(docs.n_docs(), options.valid, options.seed);
+    let Parts { train: train_docs, valid: valid_docs, test: test_docs } =
+        split(docs.n_docs(), options.valid, options.test, options.seed);
     if train_docs.is_empty() {
         return Err(Error::Usage("the corpus has no documents to train on".into()));
     }
@@ -62,6 +65,7 @@ pub fn train(
     on_event(&Event::Started {
         n_train: train_docs.len(),
         n_valid: valid_docs.len(),
+        n_test: test_docs.len(),
         n_distinct: Item::shared(&train_docs, &group).len(),
         n_steps,
         n_batches,
@@ -102,7 +106,7 @@ pub fn train(
         // Nothing was held out and there were steps since the last evaluation, or there was none.
         _ => (trainer.weights, None),
     };
-    Ok(Outcome { weights, metrics, ended, valid: valid_docs })
+    Ok(Outcome { weights, metrics, ended, valid: valid_docs, test: test_docs })
 }
 
 /// Sums since the last evaluation.

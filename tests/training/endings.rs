@@ -26,7 +26,7 @@ fn metrics_are_what_they_are_documented_to_be() {
 fn the_training_bound_is_that_of_the_weights_before_each_step() {
     let data = Data::tiny(600);
     let options = options(EM, BatchSize::Full, 3);
-    let (rest, _) = split(600, options.valid, options.seed);
+    let rest = split(600, options.valid, options.test, options.seed).train;
     let mut weights = data.start(&options);
     for (metrics, after, _) in data.evaluations(options.clone()).1 {
         let bound = data.stats(&weights, &rest, &options.estep).elbo_mean();
@@ -123,7 +123,7 @@ fn the_start_is_announced_with_its_counts() {
     let data = Data::tiny(1_000);
     let mut announced = Vec::new();
     let mut on_event = |event: &Event<'_>| {
-        if let Event::Started { n_train, n_valid, n_distinct, n_steps, n_batches, leak_floor } = *event {
+        if let Event::Started { n_train, n_valid, n_distinct, n_steps, n_batches, leak_floor, .. } = *event {
             announced.push((n_train, n_valid, n_distinct < n_train, n_steps, n_batches, leak_floor));
         }
         Ok(())

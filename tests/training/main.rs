@@ -80,7 +80,7 @@ impl Data {
     /// The weights that training starts from.
     fn start(&self, options: &TrainOptions) -> Weights {
         let docs = self.alignment.docs(&self.corpus);
-        let (rest, _) = split(docs.n_docs(), options.valid, options.seed);
+        let rest = split(docs.n_docs(), options.valid, options.test, options.seed).train;
         let frequency = token_frequency(&docs, &rest, self.network.graph.n_tokens());
         let floor = options.floor.min(0.1 / rest.len() as f64);
         initial_weights(

@@ -78,7 +78,11 @@ fn parse_line(line: &[u8], document: &mut Document) -> Result<(), String> {
     })?;
     match (parsed.tokens, parsed.text) {
         (None, None) => return Err(format!("has neither 'tokens' nor 'text'; {EXPECTED}")),
-        (Some(tokens), _) => tokens.iter().for_each(|Text(token)| document.words.push(token)),
+        (Some(tokens), _) => {
+            for Text(token) in &tokens {
+                document.words.push(token);
+            }
+        }
         (None, Some(Text(text))) => document.text.push_str(&text),
     }
     document.id = parsed.id.map(String::from).unwrap_or_default();

@@ -60,6 +60,13 @@ pub struct ReadOptions {
     pub zero_based: bool,
 }
 
+impl ReadOptions {
+    /// Whether any is given.
+    pub fn is_given(&self) -> bool {
+        self.format.is_some() || self.columns != Columns::default() || self.zero_based
+    }
+}
+
 /// Which columns of a table hold what.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {

@@ -1,58 +1,7 @@
-//! Arguments that several commands share: corpora and E-step options.
+//! E-step options, which several commands share.
 
-use super::Common;
-use anyhow::Result;
 use clap::{Args, ValueEnum};
-use noisyor::corpus::{Alignment, Corpus, Format, align, read};
 use noisyor::estep::{Bound, EStepOptions, Temper};
-use std::path::Path;
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatArg {
-    Svmlight,
-    Jsonl,
-}
-
-#[derive(Args)]
-pub(crate) struct FormatArgs {
-    /// Format of the corpus [default: by its name: .svm .svmlight .libsvm .jsonl .ndjson, and .gz]
-    #[arg(long, value_enum)]
-    format: Option<FormatArg>,
-}
-
-/// Files above this size are announced: reading them takes a moment.
-const LARGE: u64 = 20_000_000;
-
-impl FormatArgs {
-    pub(crate) fn is_given(&self) -> bool {
-        self.format.is_some()
-    }
-
-    pub(crate) fn read(&self, path: &Path, common: &Common) -> Result<Corpus> {
-        let n_bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-        if n_bytes > LARGE {
-            common.say(format_args!("reading {} ({} MB)", path.display(), n_bytes / 1_000_000));
-        }
-        let format = self.format.map(|format| match format {
-            FormatArg::Svmlight => Format::Svmlight,
-            FormatArg::Jsonl => Format::Jsonl,
-        });
-        Ok(read(path, format)?)
-    }
-}
-
-/// Aligns a corpus with a model and warns of tokens that the model does not know.
-pub(crate) fn align_with(corpus: &Corpus, tokens: &[String], common: &Common) -> Alignment {
-    let alignment = align(corpus, tokens);
-    if let Some(example) = &alignment.unknown_example {
-        common.warn(format_args!(
-            "the model does not know {} of {} token occurrences (for example {example}); they are left out",
-            alignment.n_unknown,
-            corpus.n_occurrences()
-        ));
-    }
-    alignment
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BoundArg {

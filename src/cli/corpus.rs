@@ -1,0 +1,172 @@
+//! `noisyor corpus`: any input to a native corpus, and splits of one.
+
+mod split;
+
+use super::common::{interruptible, print};
+use super::corpus_args::{CorpusArgs, size_of};
+use super::{Common, progress::Progress};
+use anyhow::Result;
+use clap::Subcommand;
+use noisyor::Error;
+use noisyor::corpus::native::{self, NativeWriter};
+use noisyor::corpus::text::StopWords;
+use noisyor::corpus::{Df, IngestOptions, Ingested, WordOptions, ingest, save_vocab};
+use noisyor::files::AtomicFile;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Make a native corpus, which opens at once whatever its size, from files of any format
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    after_help = "Text is split into Unicode words in lower case. The vocabulary has the words in at least two documents,
+those in most documents first; stop words, single letters and digits are left out. Lists of tokens are
+taken as they are.
+
+Examples:
+  noisyor corpus reviews.jsonl.gz --max-vocab 10000 -o reviews.corpus
+  noisyor corpus packages.tsv --id-column 1 --label-column 2 --text-column 3 --phrases -o packages.corpus
+  noisyor corpus new.txt --vocab reviews.corpus -o new.corpus
+  noisyor corpus split reviews.corpus --test 0.3 -o parts"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    convert: ConvertArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Split(split::Args),
+}
+
+#[derive(clap::Args)]
+struct ConvertArgs {
+    /// Files to read one after another; - is standard input (give --format)
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Native corpus to write
+    #[arg(short, long, value_name = "CORPUS", required = true)]
+    output: Option<PathBuf>,
+    /// Also write the vocabulary to a text file, a name a line
+    #[arg(long, value_name = "FILE")]
+    save_vocab: Option<PathBuf>,
+    #[command(flatten)]
+    reading: CorpusArgs,
+    #[command(flatten)]
+    words: WordArgs,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Vocabulary")]
+struct WordArgs {
+    /// Tokens are in at least so many documents: a number, or a share with a point [default for text: 2]
+    #[arg(long, value_name = "N|SHARE")]
+    min_df: Option<Df>,
+    /// Tokens are in at most so many documents
+    #[arg(long, value_name = "N|SHARE")]
+    max_df: Option<Df>,
+    /// Tokens at most: those in the most documents stay
+    #[arg(long, value_name = "N")]
+    max_vocab: Option<usize>,
+    /// Words of text to leave out: english, none, or a file with words
+    #[arg(long, value_name = "english|none|FILE", default_value = "english")]
+    stop_words: String,
+    /// Join neighbouring words that belong together, as in 'operating system': those with this normalised pointwise mutual
+    /// information at least, between -1 and 1
+    #[arg(long, value_name = "SCORE", num_args = 0..=1, default_missing_value = "0.5", require_equals = true)]
+    phrases: Option<f64>,
+}
+
+impl WordArgs {
+    fn options(&self) -> noisyor::Result<WordOptions> {
+        let stop_words = match self.stop_words.as_str() {
+            "english" => StopWords::english(),
+            "none" => StopWords::default(),
+            file => StopWords::load(file.as_ref())?,
+        };
+        if self.phrases.is_some_and(|score| !(-1.0..=1.0).contains(&score)) {
+            return Err(Error::Usage("--phrases takes a score between -1 and 1, as in --phrases=0.5".into()));
+        }
+        let Self { min_df, max_df, max_vocab, phrases, .. } = *self;
+        Ok(WordOptions { stop_words, min_df, max_df, max_vocab, phrases })
+    }
+
+    fn is_given(&self) -> bool {
+        self.min_df.is_some() || self.max_df.is_some() || self.max_vocab.is_some() || self.phrases.is_some()
+    }
+}
+
+pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    match (args.command, args.convert.output.clone()) {
+        (Some(Command::Split(args)), _) => split::run(args, common),
+        (None, Some(output)) => convert(&args.convert, &output, common),
+        (None, None) => Err(Error::Usage("give -o, the native corpus to write".into()).into()),
+    }
+}
+
+fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
+    let start = Instant::now();
+    let options = IngestOptions { words: args.words.options()?, ..args.reading.options()? };
+    if options.vocab.is_some() && args.words.is_given() {
+        let message = "--vocab gives the vocabulary: --min-df, --max-df, --max-vocab and --phrases make no sense beside it";
+        return Err(Error::Usage(message.into()).into());
+    }
+    let monitor = interruptible(common)?;
+    let mut writer = NativeWriter::create(output)?;
+    let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
+    let folder = AtomicFile::folder(output);
+    let ingested = ingest(&args.inputs, &options, folder, &mut writer, &monitor)?;
+    writer.commit()?;
+    drop(progress);
+    let corpus = native::open(output)?;
+    if let Some(path) = &args.save_vocab {
+        let names =
+            corpus.token_names().ok_or_else(|| Error::Usage("the tokens have no names to save".into()))?;
+        save_vocab(path, names.iter())?;
+    }
+    if ingested.n_docs == 0 {
+        common.warn("there are no documents");
+    }
+    if let Some(example) = ingested.unknown_example.as_ref().filter(|_| ingested.n_unknown > 0) {
+        common.warn(format_args!(
+            "the vocabulary lacks {} of {} occurrences of words (for example '{example}'); they are left out",
+            ingested.n_unknown,
+            ingested.n_unknown + ingested.n_known
+        ));
+    }
+    let n_bytes = std::fs::metadata(output).map_or(0, |file| file.len());
+    let seconds = start.elapsed().as_secs_f64();
+    if common.json {
+        let result = json!({
+            "docs": corpus.n_docs(), "empty_docs": ingested.n_empty, "tokens": corpus.n_tokens(),
+            "occurrences": corpus.n_occurrences(), "words": ingested.n_words, "phrases": ingested.n_phrases,
+            "stop_words": ingested.n_stop, "unknown": ingested.n_unknown, "bytes": n_bytes, "seconds": seconds,
+            "output": output,
+        });
+        return print(format_args!("{result}\n"));
+    }
+    print(summary(&ingested, corpus.n_tokens(), corpus.n_occurrences()))?;
+    common.say(format_args!("{:.1} MB in {seconds:.2} s -> {}", n_bytes as f64 / 1e6, output.display()));
+    Ok(())
+}
+
+fn summary(ingested: &Ingested, n_tokens: usize, n_occurrences: usize) -> String {
+    let Ingested { n_docs, n_empty, n_words, n_phrases, n_stop, .. } = ingested;
+    let per_doc = n_occurrences as f64 / (*n_docs).max(1) as f64;
+    let mut text =
+        format!("{n_docs} documents ({n_empty} empty), {n_tokens} tokens, {per_doc:.1} a document\n");
+    if *n_words > 0 {
+        text += &format!("from {n_words} different words");
+        if *n_phrases > 0 {
+            text += &format!(", {n_phrases} of the tokens are phrases");
+        }
+        if *n_stop > 0 {
+            text += &format!("; {n_stop} occurrences of stop words left out");
+        }
+        text += "\n";
+    }
+    text
+}

@@ -1,0 +1,87 @@
+//! `noisyor corpus split`: the parts of a seeded split as corpora of their own.
+
+use crate::cli::Common;
+use crate::cli::common::{interruptible, print};
+use crate::cli::corpus_args::CorpusArgs;
+use anyhow::Result;
+use noisyor::Error;
+use noisyor::corpus::native::NativeWriter;
+use noisyor::corpus::{Corpus, Parts, Sink, read, split};
+use noisyor::monitor::Monitor;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Split a corpus at random into train.corpus, valid.corpus and test.corpus
+///
+/// `train` with the same shares and seed trains on the same documents.
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  noisyor corpus split reviews.corpus --valid 0.1 --test 0.3 --seed 1 -o parts")]
+pub(crate) struct Args {
+    /// Corpus of any format
+    corpus: PathBuf,
+    /// Folder to write to
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Share of the documents to validate on
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    valid: f64,
+    /// Share of the documents to test on
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
+    test: f64,
+    /// Seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    reading: CorpusArgs,
+}
+
+pub(super) fn run(args: Args, common: &Common) -> Result<()> {
+    let (valid, test) = (args.valid, args.test);
+    if !(0.0..1.0).contains(&valid) || !(0.0..1.0).contains(&test) || valid + test >= 1.0 {
+        let message =
+            format!("--valid {valid} and --test {test} must be shares from 0, and below 1 together");
+        return Err(Error::Usage(message).into());
+    }
+    let monitor = interruptible(common)?;
+    let (corpus, _) = read(&args.corpus, &args.reading.options()?, None, &monitor)?;
+    corpus.verify()?;
+    let Parts { train, valid, test } = split(corpus.n_docs(), valid, test, args.seed);
+    std::fs::create_dir_all(&args.output).map_err(|e| Error::io(&args.output, e))?;
+    let mut written = Vec::new();
+    for (name, part) in [("train", &train), ("valid", &valid), ("test", &test)] {
+        if !part.is_empty() || name == "train" {
+            let path = args.output.join(format!("{name}.corpus"));
+            written.push((path.clone(), part.len(), write_part(&corpus, part, &path, &monitor)?));
+        }
+    }
+    // All parts are written before the first is put in place.
+    for (path, n_docs, writer) in &mut written {
+        common.say(format_args!("{n_docs} documents -> {}", path.display()));
+        writer.take().map_or(Ok(()), NativeWriter::commit)?;
+    }
+    if common.json {
+        let files: Vec<&PathBuf> = written.iter().map(|(path, ..)| path).collect();
+        let result = json!({"train": train.len(), "valid": valid.len(), "test": test.len(), "files": files});
+        print(format_args!("{result}\n"))?;
+    }
+    Ok(())
+}
+
+fn write_part(corpus: &Corpus, part: &[u32], path: &Path, monitor: &Monitor) -> Result<Option<NativeWriter>> {
+    let mut writer = NativeWriter::create(path)?;
+    let mut tokens = Vec::new();
+    for &doc_ix in part {
+        monitor.go_on()?;
+        let doc_ix = doc_ix as usize;
+        tokens.clear();
+        tokens.extend_from_slice(corpus.tokens(doc_ix));
+        // A document without an id keeps its number in the whole corpus.
+        writer.push(&mut tokens, &corpus.id(doc_ix), corpus.label(doc_ix).unwrap_or(""))?;
+    }
+    match corpus.token_names() {
+        Some(names) => writer.set_names(&mut names.iter())?,
+        None => writer.set_n_tokens(corpus.n_tokens() as u32),
+    }
+    Ok(Some(writer))
+}

@@ -1,0 +1,136 @@
+//! How a corpus is read, which several commands share: format, columns, vocabulary; and the check of a mapped one beside the work.
+
+use super::{Common, progress::Progress};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use noisyor::corpus::read::{Column, Columns, STDIN};
+use noisyor::corpus::{
+    Alignment, Corpus, Format, IngestOptions, Ingested, ReadOptions, align, load_vocab, read,
+};
+use noisyor::monitor::Monitor;
+use noisyor::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+#[derive(Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct CorpusArgs {
+    /// Format of the corpus [default: by its name, plain, .gz or .zst; a native corpus is known by its content]
+    #[arg(long, value_parser = PossibleValuesParser::new(Format::NAMES.map(|(name, _)| name)))]
+    format: Option<String>,
+    /// Tables: column with the text, by name or number from 1; in Parquet also a list of tokens
+    #[arg(long, value_name = "COLUMN")]
+    text_column: Option<Column>,
+    /// Tables: column with the documents' ids
+    #[arg(long, value_name = "COLUMN")]
+    id_column: Option<Column>,
+    /// Tables: column with the documents' labels
+    #[arg(long, value_name = "COLUMN")]
+    label_column: Option<Column>,
+    /// Tables: the first line has the columns' names, although columns are given by number
+    #[arg(long)]
+    header: bool,
+    /// SVMlight: columns count from 0, not from 1
+    #[arg(long)]
+    zero_based: bool,
+    /// Vocabulary: names of the columns where tokens are numbered, else the only tokens that are kept; a text file with a name a
+    /// line, a native corpus or a model
+    #[arg(long, value_name = "FILE")]
+    vocab: Option<PathBuf>,
+}
+
+impl CorpusArgs {
+    /// Whether any option is given: without a corpus that makes no sense.
+    pub(crate) fn is_given(&self) -> bool {
+        self.read_options().is_given() || self.vocab.is_some()
+    }
+
+    fn read_options(&self) -> ReadOptions {
+        let named =
+            |name: &String| Format::NAMES.iter().find(|(known, _)| known == name).map(|&(_, format)| format);
+        ReadOptions {
+            format: self.format.as_ref().and_then(named),
+            columns: Columns {
+                text: self.text_column.clone(),
+                id: self.id_column.clone(),
+                label: self.label_column.clone(),
+                header: self.header,
+            },
+            zero_based: self.zero_based,
+        }
+    }
+
+    pub(crate) fn options(&self) -> Result<IngestOptions> {
+        let vocab = self.vocab.as_deref().map(load_vocab).transpose()?;
+        Ok(IngestOptions { read: self.read_options(), vocab, ..IngestOptions::default() })
+    }
+
+    /// Reads a corpus for a model with these tokens, and warns of others.
+    pub(crate) fn read_for(
+        &self,
+        path: &Path,
+        tokens: &[String],
+        common: &Common,
+        monitor: &Arc<Monitor>,
+    ) -> Result<(Corpus, Alignment)> {
+        let options = self.options()?;
+        let progress = Progress::of_bytes(common, monitor, "reading", size_of(&[path.to_owned()]));
+        let (corpus, ingested) = read(path, &options, Some(tokens), monitor)?;
+        drop(progress);
+        let alignment = align(&corpus, tokens);
+        warn_of_unknown(&corpus, &alignment, &ingested, common);
+        Ok((corpus, alignment))
+    }
+}
+
+/// Bytes of all files together; none if any has no size of its own.
+pub(crate) fn size_of(paths: &[PathBuf]) -> Option<u64> {
+    let size = |path: &PathBuf| {
+        let file = std::fs::metadata(path).ok().filter(|file| file.is_file() && path != Path::new(STDIN));
+        file.map(|file| file.len())
+    };
+    paths.iter().map(size).sum()
+}
+
+/// Warns of tokens that the model does not know.
+pub(crate) fn warn_of_unknown(corpus: &Corpus, alignment: &Alignment, ingested: &Ingested, common: &Common) {
+    let n_unknown = alignment.n_unknown + ingested.n_unknown;
+    let quoted = ingested.unknown_example.as_ref().map(|word| format!("'{word}'"));
+    if let Some(example) = alignment.unknown_example.clone().or(quoted).filter(|_| n_unknown > 0) {
+        let n_all =
+            if ingested.n_unknown > 0 { ingested.n_known + n_unknown } else { corpus.n_occurrences() as u64 };
+        common.warn(format_args!(
+            "the model does not know {n_unknown} of {n_all} token occurrences (for example {example}); they are left out"
+        ));
+    }
+}
+
+/// Compares a mapped corpus with its checksums while the work goes on; nothing may be reported before it is done.
+pub(crate) struct Verifying(Option<JoinHandle<Result<()>>>);
+
+impl Verifying {
+    pub(crate) fn start(corpus: &Corpus, monitor: &Arc<Monitor>) -> Self {
+        if corpus.is_verified() {
+            return Self(None);
+        }
+        let (corpus, monitor) = (corpus.clone(), Arc::clone(monitor));
+        Self(Some(std::thread::spawn(move || {
+            let verified = corpus.verify();
+            if verified.is_err() {
+                monitor.stop.store(true, Ordering::SeqCst);
+            }
+            verified
+        })))
+    }
+
+    /// The result of the work, unless the corpus it was done on is damaged.
+    pub(crate) fn finish<T>(self, result: Result<T>) -> Result<T> {
+        match self.0.map(JoinHandle::join) {
+            None | Some(Ok(Ok(()))) => result,
+            Some(Ok(Err(damage))) => Err(damage),
+            Some(Err(_)) => Err(Error::Usage("the corpus could not be verified".into())),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Options of training.
+
+use clap::ValueEnum;
+use noisyor::estep::EStepOptions;
+use noisyor::network::Init;
+use noisyor::train::{BatchSize, CheckedOptions, RateSchedule, StepRule, TrainOptions};
+use noisyor::{Error, Result};
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Training")]
+pub(super) struct TrainingArgs {
+    /// Passes over the training documents at most
+    #[arg(long, default_value_t = TrainOptions::default().epochs, value_name = "N")]
+    epochs: u32,
+    /// Weight steps at most
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Documents per weight step, or 'full' [default: a tenth of the training documents, at most 50,000]
+    #[arg(long, value_name = "N|full", value_parser = parse_batch)]
+    batch: Option<BatchSize>,
+    /// Weight step: closed-form EM, the paper's gradient step, or Adam
+    #[arg(long, value_enum, default_value_t = StepArg::Em)]
+    step: StepArg,
+    /// EM: penalty on the edge weights, in documents [default: 1]
+    #[arg(long, value_name = "L")]
+    lambda: Option<f64>,
+    /// Rate of the paper's step or Adam [default: 0.001 paper, 0.02 adam]
+    #[arg(long, value_name = "RHO")]
+    rate: Option<f64>,
+    /// How the rate falls [default: constant for paper, cosine for adam]
+    #[arg(long, value_enum)]
+    rate_schedule: Option<ScheduleArg>,
+    /// Paper's step: factor on the rate of edges (leaks have 1) [default: 1000]
+    #[arg(long)]
+    c: Option<f64>,
+    /// Smallest edge weight; leaks have min(this, 0.1 / documents)
+    #[arg(long, default_value_t = TrainOptions::default().floor, value_name = "EPSILON")]
+    floor: f64,
+    /// Largest weight
+    #[arg(long, default_value_t = TrainOptions::default().cap)]
+    cap: f64,
+    /// Initial weights: from the tokens' frequencies, or the same constants everywhere
+    #[arg(long, value_enum, default_value_t = InitArg::Data)]
+    init: InitArg,
+    /// Share of the documents held out to stop by and to choose the best model by
+    #[arg(long, default_value_t = TrainOptions::default().valid, value_name = "SHARE")]
+    valid: f64,
+    /// Share of the documents that only the bound at the end is computed on
+    #[arg(long, default_value_t = TrainOptions::default().test, value_name = "SHARE")]
+    test: f64,
+    /// Evaluations without improvement before stopping; 0: never stop early
+    #[arg(long, default_value_t = TrainOptions::default().patience, value_name = "N")]
+    patience: u32,
+    /// Epochs between evaluations
+    #[arg(long, default_value_t = TrainOptions::default().eval_every, value_name = "N")]
+    eval_every: u32,
+    /// Run the E-step of identical documents one by one instead of once
+    #[arg(long)]
+    no_share: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StepArg {
+    Em,
+    Paper,
+    Adam,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScheduleArg {
+    Constant,
+    Power,
+    Cosine,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum InitArg {
+    Data,
+    Constant,
+}
+
+fn parse_batch(text: &str) -> Result<BatchSize, String> {
+    match text {
+        "full" => Ok(BatchSize::Full),
+        _ => text.parse().map(BatchSize::Docs).map_err(|_| "a number of documents, or 'full'".to_owned()),
+    }
+}
+
+impl TrainingArgs {
+    /// The options as given, checked.
+    pub(super) fn options(&self, estep: EStepOptions, seed: u64) -> Result<CheckedOptions> {
+        let schedule = |default: RateSchedule| match self.rate_schedule {
+            None => default,
+            Some(ScheduleArg::Constant) => RateSchedule::Constant,
+            Some(ScheduleArg::Power) => RateSchedule::Power,
+            Some(ScheduleArg::Cosine) => RateSchedule::Cosine,
+        };
+        if self.lambda.is_some() && self.step != StepArg::Em {
+            return Err(Error::Usage("--lambda belongs to --step em".into()));
+        }
+        if self.c.is_some() && self.step != StepArg::Paper {
+            return Err(Error::Usage("--c belongs to --step paper".into()));
+        }
+        let step = match self.step {
+            StepArg::Em if self.rate.is_some() || self.rate_schedule.is_some() => {
+                return Err(Error::Usage(
+                    "--step em has no rate; use --step paper or adam with --rate".into(),
+                ));
+            }
+            StepArg::Em => StepRule::Em { lambda: self.lambda.unwrap_or(1.0) },
+            StepArg::Paper => StepRule::Paper {
+                rate: self.rate.unwrap_or(0.001),
+                c: self.c.unwrap_or(1000.0),
+                schedule: schedule(RateSchedule::Constant),
+            },
+            StepArg::Adam => {
+                StepRule::Adam { rate: self.rate.unwrap_or(0.02), schedule: schedule(RateSchedule::Cosine) }
+            }
+        };
+        TrainOptions {
+            estep,
+            step,
+            floor: self.floor,
+            cap: self.cap,
+            leak_floor: None,
+            batch: self.batch.unwrap_or(BatchSize::Auto),
+            epochs: self.epochs,
+            max_steps: self.steps,
+            valid: self.valid,
+            test: self.test,
+            eval_every: self.eval_every,
+            patience: self.patience,
+            init: match self.init {
+                InitArg::Data => Init::Data,
+                InitArg::Constant => Init::Constant,
+            },
+            share_identical: !self.no_share,
+            seed,
+        }
+        .check()
+    }
+}

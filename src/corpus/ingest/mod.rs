@@ -1,0 +1,457 @@
+//! From files to documents in token numbers: reading, splitting text, building or applying a vocabulary.
+//!
+//! Numbered tokens without names go straight to the sink. Named ones are first kept aside as numbers in the order in which they
+//! came ([`spill`]); when all documents are read, the vocabulary is chosen and they are written with its numbers. With a given
+//! vocabulary nothing is kept aside. Memory holds the words and a few batches, never the documents.
+
+mod batches;
+mod spill;
+mod tokenise;
+
+use super::read::{ReadOptions, Reader, Tokens, open};
+use super::text::phrases::{Neighbours, join};
+use super::vocabulary::{BREAK, Interner, WordOptions, choose};
+use super::{Corpus, Document, native};
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use batches::for_batches;
+use rustc_hash::FxHashMap;
+use spill::Spill;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokenise::{Tokenised, tokenise};
+
+/// What takes documents in: a corpus in memory, or the writer of a native one.
+pub trait Sink {
+    /// Adds a document; tokens may come in any order and repeat. Empty id, empty label: none.
+    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()>;
+    /// Names the tokens, in the order of their numbers.
+    fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> Result<()>;
+    /// There are at least so many tokens.
+    fn set_n_tokens(&mut self, n_tokens: u32);
+}
+
+/// How to take files in.
+#[derive(Debug, Clone, Default)]
+pub struct IngestOptions {
+    /// How to read them.
+    pub read: ReadOptions,
+    /// The vocabulary; without one it is made from the documents.
+    pub vocab: Option<Vec<String>>,
+    /// How text becomes tokens.
+    pub words: WordOptions,
+}
+
+/// What came in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Ingested {
+    /// Documents.
+    pub n_docs: u64,
+    /// Documents in which no token is left.
+    pub n_empty: u64,
+    /// Occurrences of words that are in the given vocabulary or in the one that was made, repeats included.
+    pub n_known: u64,
+    /// Occurrences of words that the given vocabulary lacks.
+    pub n_unknown: u64,
+    /// One of those.
+    pub unknown_example: Option<String>,
+    /// Occurrences of stop words, which were left out.
+    pub n_stop: u64,
+    /// Different words before the vocabulary was chosen.
+    pub n_words: u64,
+    /// Tokens in the vocabulary.
+    pub n_tokens: u64,
+    /// Phrases among them.
+    pub n_phrases: u64,
+}
+
+/// Reads a whole corpus into memory; a native one is mapped instead. Where documents come as words or text and no vocabulary is
+/// given, `known` is it: a model's tokens, say.
+pub fn read(
+    path: &Path,
+    options: &IngestOptions,
+    known: Option<&[String]>,
+    monitor: &Arc<Monitor>,
+) -> Result<(Corpus, Ingested)> {
+    if options.read.format.is_none() && native::is_native(path) {
+        return Ok((native::open(path)?, Ingested::default()));
+    }
+    let mut reader = open(path, &options.read, monitor)?;
+    let mut options = options.clone();
+    if options.vocab.is_none() && reader.tokens() == Tokens::Words {
+        options.vocab = known.map(<[String]>::to_vec);
+    }
+    let mut corpus = Corpus::default();
+    let ingested = ingest_reader(path, reader.as_mut(), &options, &mut corpus, monitor)?;
+    Ok((corpus, ingested))
+}
+
+/// Takes files in, one after another. What does not fit in memory meanwhile goes to nameless files in `folder`.
+pub fn ingest(
+    paths: &[PathBuf],
+    options: &IngestOptions,
+    folder: &Path,
+    sink: &mut dyn Sink,
+    monitor: &Arc<Monitor>,
+) -> Result<Ingested> {
+    let mut ingest = Ingest::new(options, folder, sink)?;
+    for path in paths {
+        let mut reader = open(path, &options.read, monitor)?;
+        ingest.take(path, reader.as_mut(), monitor)?;
+    }
+    ingest.finish(monitor)
+}
+
+/// Takes in what one reader gives.
+pub fn ingest_reader(
+    name: &Path,
+    reader: &mut dyn Reader,
+    options: &IngestOptions,
+    sink: &mut dyn Sink,
+    monitor: &Monitor,
+) -> Result<Ingested> {
+    let mut ingest = Ingest::new(options, &std::env::temp_dir(), sink)?;
+    ingest.take(name, reader, monitor)?;
+    ingest.finish(monitor)
+}
+
+struct Ingest<'a> {
+    options: &'a IngestOptions,
+    words: WordOptions,
+    sink: &'a mut dyn Sink,
+    interner: Interner,
+    /// Whether the vocabulary is given: then `plan` holds from the start.
+    plan: Option<Plan>,
+    spill: Spill,
+    /// Named and unnamed tokens do not mix.
+    named: Option<(bool, PathBuf)>,
+    any_text: bool,
+    result: Ingested,
+    buffers: Buffers,
+}
+
+#[derive(Default)]
+struct Buffers {
+    sequence: Vec<u32>,
+    joined: Vec<u32>,
+    tokens: Vec<u32>,
+    number_of_local: Vec<u32>,
+}
+
+/// From the numbers of words, as they came, to the tokens of the vocabulary.
+#[derive(Default)]
+struct Plan {
+    phrases: FxHashMap<(u32, u32), u32>,
+    /// The token of every word and phrase; [`BREAK`] where it has none.
+    token_of: Vec<u32>,
+}
+
+impl Plan {
+    /// For a given vocabulary. A name with one space is a phrase; its words get numbers of their own beyond the vocabulary.
+    fn given(vocab: &[String], interner: &mut Interner) -> Result<Self> {
+        for (at, name) in vocab.iter().enumerate() {
+            if interner.intern(name)? != at as u32 {
+                return Err(Error::Usage(format!(
+                    "the vocabulary has '{name}' twice, the second time at {}",
+                    at + 1
+                )));
+            }
+        }
+        let mut plan = Self { phrases: FxHashMap::default(), token_of: (0..vocab.len() as u32).collect() };
+        for (at, name) in vocab.iter().enumerate() {
+            if let Some((first, second)) = name.split_once(' ').filter(|(_, second)| !second.contains(' ')) {
+                plan.phrases.insert((interner.intern(first)?, interner.intern(second)?), at as u32);
+            }
+        }
+        plan.token_of.resize(interner.len(), BREAK);
+        Ok(plan)
+    }
+
+    fn apply(&self, sequence: &[u32], joined: &mut Vec<u32>, tokens: &mut Vec<u32>) {
+        let sequence = if self.phrases.is_empty() {
+            sequence
+        } else {
+            join(sequence, &self.phrases, joined);
+            joined
+        };
+        tokens.clear();
+        let token = |word: &u32| self.token_of.get(*word as usize).copied().filter(|&token| token != BREAK);
+        tokens.extend(sequence.iter().filter_map(token));
+    }
+}
+
+impl<'a> Ingest<'a> {
+    fn new(options: &'a IngestOptions, folder: &Path, sink: &'a mut dyn Sink) -> Result<Self> {
+        let mut words = options.words.clone();
+        let mut interner = Interner::default();
+        let plan = match &options.vocab {
+            None => None,
+            Some(vocab) => {
+                words.stop_words.remove(vocab.iter().map(String::as_str));
+                sink.set_names(&mut vocab.iter().map(String::as_str))?;
+                Some(Plan::given(vocab, &mut interner)?)
+            }
+        };
+        let (spill, result, buffers) = (Spill::new(folder), Ingested::default(), Buffers::default());
+        Ok(Self {
+            options,
+            words,
+            sink,
+            interner,
+            plan,
+            spill,
+            named: None,
+            any_text: false,
+            result,
+            buffers,
+        })
+    }
+
+    fn take(&mut self, path: &Path, reader: &mut dyn Reader, monitor: &Monitor) -> Result<()> {
+        let numbers = match reader.tokens() {
+            Tokens::Words => None,
+            Tokens::Numbers { n_tokens, names } => Some(self.numbers(path, n_tokens, names)?),
+        };
+        let named = !matches!(numbers, Some(Numbers::Unnamed));
+        match &self.named {
+            Some((before, other)) if *before != named => {
+                return Err(Error::Usage(format!(
+                    "{} and {}: one has names for its tokens, the other numbers; give --vocab, a file with a name a line, \
+                     for the numbers",
+                    other.display(),
+                    path.display()
+                )));
+            }
+            _ => self.named = Some((named, path.to_owned())),
+        }
+        let phrases =
+            self.words.phrases.is_some() || self.plan.as_ref().is_some_and(|plan| !plan.phrases.is_empty());
+        let stop_words = self.words.stop_words.clone();
+        for_batches(reader, monitor, |documents| {
+            match &numbers {
+                Some(numbers) => self.take_numbers(path, documents, numbers)?,
+                None => self.take_words(tokenise(documents, &stop_words, phrases), documents)?,
+            }
+            monitor.docs_done.fetch_add(documents.len() as u64, Ordering::Relaxed);
+            monitor.go_on()
+        })
+    }
+
+    /// What the numbers of a file mean.
+    fn numbers(&mut self, path: &Path, n_tokens: Option<u32>, names: Option<&[String]>) -> Result<Numbers> {
+        if let Some(names) = names {
+            let numbers = names.iter().map(|name| self.number(name)).collect::<Result<_>>()?;
+            return Ok(Numbers::Named(numbers));
+        }
+        match &self.options.vocab {
+            None if self.options.words.choose() => Err(Error::Usage(format!(
+                "{}: tokens are chosen by frequency only where they have names; give --vocab, a file with a name a line",
+                path.display()
+            ))),
+            None => {
+                self.sink.set_n_tokens(n_tokens.unwrap_or(0));
+                Ok(Numbers::Unnamed)
+            }
+            Some(vocab) if n_tokens.is_some_and(|n| n as usize > vocab.len()) => Err(Error::Usage(format!(
+                "{} has {} columns, but the vocabulary only {} names",
+                path.display(),
+                n_tokens.unwrap_or(0),
+                vocab.len()
+            ))),
+            Some(vocab) => Ok(Numbers::InOrder(vocab.len() as u32)),
+        }
+    }
+
+    /// A word's number; [`BREAK`] if the given vocabulary lacks it.
+    fn number(&mut self, word: &str) -> Result<u32> {
+        if self.plan.is_none() {
+            return self.interner.intern(word);
+        }
+        let number = self.interner.get(word);
+        if number.is_none() && self.result.unknown_example.is_none() {
+            self.result.unknown_example = Some(word.to_owned());
+        }
+        Ok(number.unwrap_or(BREAK))
+    }
+
+    fn take_numbers(&mut self, path: &Path, documents: &mut [Document], numbers: &Numbers) -> Result<()> {
+        for document in documents {
+            let Document { tokens, id, label, .. } = document;
+            match numbers {
+                Numbers::Unnamed => {
+                    self.result.n_docs += 1;
+                    self.result.n_empty += u64::from(tokens.is_empty());
+                    self.result.n_known += tokens.len() as u64;
+                    self.sink.push(tokens, id, label)?;
+                    continue;
+                }
+                Numbers::InOrder(n_tokens) => {
+                    if let Some(token) = tokens.iter().find(|token| *token >= n_tokens) {
+                        return Err(Error::Usage(format!(
+                            "{}: a document has column {}, but the vocabulary only {n_tokens} names",
+                            path.display(),
+                            u64::from(*token) + 1
+                        )));
+                    }
+                }
+                Numbers::Named(number_of) => {
+                    for token in tokens.iter_mut() {
+                        *token = number_of.get(*token as usize).copied().unwrap_or(BREAK);
+                        self.result.n_unknown += u64::from(*token == BREAK);
+                    }
+                }
+            }
+            self.buffers.sequence.clear();
+            self.buffers.sequence.append(tokens);
+            self.put(id, label)?;
+        }
+        Ok(())
+    }
+
+    fn take_words(&mut self, parts: Vec<Tokenised>, documents: &[Document]) -> Result<()> {
+        let mut documents = documents.iter();
+        for part in parts {
+            self.result.n_stop += part.n_stop;
+            self.any_text |= part.any_text;
+            self.buffers.number_of_local.clear();
+            for word in part.words.iter() {
+                let number = self.number(word)?;
+                self.buffers.number_of_local.push(number);
+            }
+            for (sequence, document) in part.sequences().zip(&mut documents) {
+                let Buffers { sequence: numbers, number_of_local, .. } = &mut self.buffers;
+                numbers.clear();
+                for &local in sequence {
+                    let number = number_of_local.get(local as usize).copied();
+                    self.result.n_unknown += u64::from(number == Some(BREAK));
+                    numbers.push(number.unwrap_or(BREAK));
+                }
+                self.put(&document.id, &document.label)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on the document whose words are in the buffer `sequence`.
+    fn put(&mut self, id: &str, label: &str) -> Result<()> {
+        match &self.plan {
+            None => self.spill.push(&self.buffers.sequence, id, label),
+            Some(plan) => put(plan, self.sink, &mut self.result, &mut self.buffers, id, label),
+        }
+    }
+
+    fn finish(mut self, monitor: &Monitor) -> Result<Ingested> {
+        if let Some(vocab) = &self.options.vocab {
+            self.result.n_tokens = vocab.len() as u64;
+            return Ok(self.result);
+        }
+        if !self.named.as_ref().is_some_and(|(named, _)| *named) {
+            return Ok(self.result);
+        }
+        let mut plan = self.find_phrases(monitor)?;
+        let names = self.plan_vocabulary(&mut plan, monitor)?;
+        self.result.n_tokens = names.len() as u64;
+        self.sink.set_names(&mut names.iter().map(String::as_str))?;
+        let Self { spill, sink, result, buffers, .. } = &mut self;
+        spill.replay(|sequence, id, label| {
+            buffers.sequence.clear();
+            buffers.sequence.extend(sequence);
+            put(&plan, *sink, result, buffers, id, label)?;
+            monitor.go_on()
+        })?;
+        Ok(self.result)
+    }
+
+    /// Chooses the tokens among words and phrases; returns their names.
+    fn plan_vocabulary(&mut self, plan: &mut Plan, monitor: &Monitor) -> Result<Vec<String>> {
+        let words = self.interner.names();
+        let mut phrases = vec![(0, 0); plan.phrases.len()];
+        plan.phrases.iter().for_each(|(&pair, &number)| phrases[number as usize - words.len()] = pair);
+        let name = |number: u32| match words.get(number as usize) {
+            Some(&word) => word.to_owned(),
+            None => {
+                let (first, second) = phrases[number as usize - words.len()];
+                format!("{} {}", words[first as usize], words[second as usize])
+            }
+        };
+        let n_all = words.len() + phrases.len();
+        let kept: Vec<u32> = if self.any_text || self.words.choose() {
+            let df = document_frequency(&mut self.spill, plan, n_all, monitor)?;
+            choose(&self.words, &df, self.spill.n_docs(), name)
+        } else {
+            (0..n_all as u32).collect()
+        };
+        if kept.is_empty() && n_all > 0 {
+            return Err(Error::Usage(format!(
+                "none of {n_all} different words is left in the vocabulary; lower --min-df or raise --max-df"
+            )));
+        }
+        plan.token_of = vec![BREAK; n_all];
+        kept.iter().zip(0..).for_each(|(&number, token)| plan.token_of[number as usize] = token);
+        self.result.n_words = words.len() as u64;
+        self.result.n_phrases = kept.iter().filter(|&&number| number as usize >= words.len()).count() as u64;
+        Ok(kept.into_iter().map(name).collect())
+    }
+
+    /// Phrases get the numbers after the last word's.
+    fn find_phrases(&mut self, monitor: &Monitor) -> Result<Plan> {
+        let Some(min_score) = self.words.phrases.filter(|_| self.any_text) else {
+            return Ok(Plan::default());
+        };
+        let mut neighbours = Neighbours::default();
+        self.spill.replay(|sequence, _, _| {
+            neighbours.count(sequence);
+            monitor.go_on()
+        })?;
+        let numbered = neighbours.phrases(min_score).into_iter().zip(self.interner.len() as u32..);
+        Ok(Plan { phrases: numbered.collect(), token_of: Vec::new() })
+    }
+}
+
+/// What the token numbers of a file are.
+enum Numbers {
+    /// Tokens without names.
+    Unnamed,
+    /// Tokens of the given vocabulary, of so many.
+    InOrder(u32),
+    /// Words, by their names in the file.
+    Named(Vec<u32>),
+}
+
+fn put(
+    plan: &Plan,
+    sink: &mut dyn Sink,
+    result: &mut Ingested,
+    buffers: &mut Buffers,
+    id: &str,
+    label: &str,
+) -> Result<()> {
+    plan.apply(&buffers.sequence, &mut buffers.joined, &mut buffers.tokens);
+    result.n_docs += 1;
+    result.n_empty += u64::from(buffers.tokens.is_empty());
+    result.n_known += buffers.tokens.len() as u64;
+    sink.push(&mut buffers.tokens, id, label)
+}
+
+/// In how many documents every word and phrase is.
+fn document_frequency(spill: &mut Spill, plan: &Plan, n_all: usize, monitor: &Monitor) -> Result<Vec<u64>> {
+    let (mut df, mut last_doc) = (vec![0u64; n_all], vec![0u32; n_all]);
+    let (mut doc, mut joined) = (0, Vec::new());
+    spill.replay(|sequence, _, _| {
+        doc += 1;
+        join(sequence, &plan.phrases, &mut joined);
+        for &word in joined.iter().filter(|&&word| word != BREAK) {
+            if std::mem::replace(&mut last_doc[word as usize], doc) != doc {
+                df[word as usize] += 1;
+            }
+        }
+        monitor.go_on()
+    })?;
+    Ok(df)
+}
+
+/// Passes a fault on as an error.
+pub(super) fn strict(error: Error) -> Result<()> {
+    Err(error)
+}

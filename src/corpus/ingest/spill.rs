@@ -1,0 +1,61 @@
+//! Documents kept aside until the vocabulary is known: in memory while they are few, else in a file without a name.
+
+use crate::error::{Error, Result};
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use tempfile::SpooledTempFile;
+
+/// Up to so many bytes stay in memory.
+const IN_MEMORY: usize = 1 << 28;
+
+pub(super) struct Spill {
+    folder: PathBuf,
+    file: BufWriter<SpooledTempFile>,
+    n_docs: u64,
+}
+
+impl Spill {
+    /// What does not fit in memory goes to a file in `folder`.
+    pub(super) fn new(folder: &Path) -> Self {
+        let file = tempfile::spooled_tempfile_in(IN_MEMORY, folder);
+        Self { folder: folder.to_owned(), file: BufWriter::with_capacity(1 << 16, file), n_docs: 0 }
+    }
+
+    pub(super) fn n_docs(&self) -> u64 {
+        self.n_docs
+    }
+
+    pub(super) fn push(&mut self, sequence: &[u32], id: &str, label: &str) -> Result<()> {
+        self.n_docs += 1;
+        let sizes = [sequence.len() as u32, id.len() as u32, label.len() as u32];
+        let parts: [&[u8]; 4] =
+            [bytemuck::cast_slice(&sizes), bytemuck::cast_slice(sequence), id.as_bytes(), label.as_bytes()];
+        let written = parts.iter().try_for_each(|part| self.file.write_all(part));
+        written.map_err(|e| Error::io(&self.folder, e))
+    }
+
+    /// Calls `on_doc` with every document, in order.
+    pub(super) fn replay(&mut self, mut on_doc: impl FnMut(&[u32], &str, &str) -> Result<()>) -> Result<()> {
+        let Self { folder, file, n_docs } = self;
+        let rewound = file.flush().and_then(|()| file.get_mut().rewind());
+        rewound.map_err(|e| Error::io(folder, e))?;
+        let mut source = BufReader::with_capacity(1 << 16, file.get_mut());
+        let (mut sequence, mut texts) = (Vec::new(), Vec::new());
+        for _ in 0..*n_docs {
+            let mut sizes = [0u32; 3];
+            let read = source.read_exact(bytemuck::cast_slice_mut(&mut sizes)).and_then(|()| {
+                let [n_tokens, id, label] = sizes.map(|size| size as usize);
+                sequence.resize(n_tokens, 0);
+                texts.resize(id + label, 0);
+                source.read_exact(bytemuck::cast_slice_mut(&mut sequence))?;
+                source.read_exact(&mut texts)
+            });
+            read.map_err(|e| Error::io(folder, e))?;
+            let (id, label) = texts.split_at(sizes[1] as usize);
+            let text =
+                |bytes| std::str::from_utf8(bytes).map_err(|e| Error::io(folder, std::io::Error::other(e)));
+            on_doc(&sequence, text(id)?, text(label)?)?;
+        }
+        Ok(())
+    }
+}

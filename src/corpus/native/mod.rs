@@ -1,0 +1,12 @@
+//! The native corpus: one file that is mapped into memory, so that opening it takes no time and no memory whatever its size.
+//!
+//! A header, then sections of numbers and bytes, each aligned to 64 bytes with zeros between. The header's checksum is verified
+//! on opening, the sections' by [`Corpus::verify`](super::Corpus::verify).
+
+mod layout;
+mod open;
+mod write;
+
+pub(super) use open::verify;
+pub use open::{is_native, open};
+pub use write::NativeWriter;

@@ -1,0 +1,150 @@
+//! Opening a native corpus, and verifying all of it.
+
+use super::layout::{ALIGN, Header, MAGIC, Section, VERSION};
+use crate::corpus::column::{Column, Part, Strings};
+use crate::corpus::{Corpus, corpus::Mapped};
+use crate::error::{Error, Result};
+use bytemuck::AnyBitPattern;
+use memmap2::Mmap;
+use rustc_hash::FxHashSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use twox_hash::XxHash3_64;
+
+/// Files up to this size are verified on opening: that takes milliseconds.
+const VERIFY_AT_ONCE: u64 = 1 << 26;
+
+/// Whether a file begins like a native corpus.
+pub fn is_native(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    let is_file = std::fs::metadata(path).is_ok_and(|file| file.is_file());
+    is_file && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC
+}
+
+/// Opens a native corpus. Small files are verified at once, for large ones call [`Corpus::verify`].
+pub fn open(path: &Path) -> Result<Corpus> {
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    // SAFETY: the map is read through bounds-checked slices of plain numbers and bytes only, so another process that writes
+    // to the file can make them wrong but nothing worse. One that cuts the file short raises SIGBUS, which the program turns
+    // into an error and exit status 3. This program itself never changes a corpus in place, it renames a new one over it.
+    #[allow(unsafe_code)]
+    let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
+    let corpus = from_map(path, map).map_err(|message| Error::input(path, None, message))?;
+    if corpus.mapped.as_ref().is_some_and(|mapped| mapped.map.len() as u64 <= VERIFY_AT_ONCE) {
+        corpus.verify()?;
+    }
+    Ok(corpus)
+}
+
+const REMEDY: &str = "make the corpus again with 'noisyor corpus', or fetch it again";
+
+fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
+    let bytes = map.get(..Header::LEN).ok_or_else(|| format!("cut short: {} bytes; {REMEDY}", map.len()))?;
+    let header: Header = bytemuck::pod_read_unaligned(bytes);
+    if header.magic != MAGIC {
+        return Err(format!("not a native corpus; {REMEDY}"));
+    }
+    if header.version != VERSION {
+        return Err(format!("version {} is not known; this program reads version {VERSION}", header.version));
+    }
+    if header.checksum != header.own_checksum() {
+        return Err(format!("the header is damaged: its checksum is wrong; {REMEDY}"));
+    }
+    if header.file_len != map.len() as u64 {
+        return Err(format!("{} bytes, but the header says {}; {REMEDY}", map.len(), header.file_len));
+    }
+    let map = Arc::new(map);
+    let strings = |ends, bytes| {
+        Some(Strings { ends: column(&map, &header, ends)?, bytes: column(&map, &header, bytes)? })
+    };
+    let corpus = (|| {
+        Some(Corpus {
+            doc_ends: column(&map, &header, Section::DocEnds)?,
+            tokens: column(&map, &header, Section::Tokens)?,
+            n_tokens: header.n_tokens,
+            token_names: Some(strings(Section::NameEnds, Section::Names)?).filter(|_| header.named == 1),
+            ids: strings(Section::IdEnds, Section::Ids)?,
+            labels: strings(Section::LabelEnds, Section::Labels)?,
+            mapped: Some(Arc::new(Mapped {
+                path: path.to_owned(),
+                map: Arc::clone(&map),
+                verified: false.into(),
+            })),
+        })
+    })();
+    let corpus = corpus.ok_or_else(|| format!("a section does not lie within the file; {REMEDY}"))?;
+    let each_or_none = |texts: &Strings, n: u64| texts.is_empty() || texts.len() as u64 == n;
+    if corpus.n_docs() as u64 != header.n_docs
+        || corpus.n_occurrences() as u64 != header.n_occurrences
+        || header.n_docs > u64::from(u32::MAX)
+        || !each_or_none(&corpus.ids, header.n_docs)
+        || !each_or_none(&corpus.labels, header.n_docs)
+        || corpus.token_names.as_ref().is_some_and(|names| names.len() as u64 != u64::from(header.n_tokens))
+    {
+        return Err(format!("the sections do not have the lengths that the header says; {REMEDY}"));
+    }
+    Ok(corpus)
+}
+
+fn column<T: AnyBitPattern>(map: &Arc<Mmap>, header: &Header, section: Section) -> Option<Column<T>> {
+    let place = header.places[section as usize];
+    let begin = usize::try_from(place.begin).ok()?;
+    let end = begin.checked_add(usize::try_from(place.len).ok()?)?;
+    Part::new(map, begin..end).map(Column::Mapped)
+}
+
+/// Every byte against the checksums, then what the numbers mean.
+pub(in crate::corpus) fn verify(corpus: &Corpus, mapped: &Mapped) -> Result<(), String> {
+    let map = &mapped.map;
+    let bytes = map.get(..Header::LEN).ok_or("cut short")?;
+    let header: Header = bytemuck::pod_read_unaligned(bytes);
+    let mut position = Header::LEN;
+    for section in Section::ALL {
+        let place = header.places[section as usize];
+        let (begin, end) = (place.begin as usize, (place.begin + place.len) as usize);
+        let padding = map.get(position..begin).filter(|padding| padding.len() < ALIGN as usize);
+        if padding.is_none_or(|padding| padding.iter().any(|&byte| byte != 0)) {
+            return Err(format!("bytes between sections are damaged, before byte {begin}; {REMEDY}"));
+        }
+        let content = map.get(begin..end).ok_or("cut short")?;
+        if XxHash3_64::oneshot(content) != place.checksum {
+            return Err(format!("section {section:?} is damaged: its checksum is wrong; {REMEDY}"));
+        }
+        position = end;
+    }
+    if position != map.len() {
+        return Err(format!("bytes after the last section; {REMEDY}"));
+    }
+    meaning(corpus).map_err(|message| format!("{message}; {REMEDY}"))
+}
+
+fn meaning(corpus: &Corpus) -> Result<(), String> {
+    let (mut begin, n_tokens) = (0, corpus.n_tokens() as u32);
+    for (doc_ix, &end) in corpus.doc_ends.iter().enumerate() {
+        let tokens = corpus.tokens.get(begin..end as usize);
+        let tokens =
+            tokens.ok_or_else(|| format!("the tokens of document {doc_ix} end at {end}, out of order"))?;
+        if !tokens.is_sorted_by(|a, b| a < b) || tokens.last().is_some_and(|&last| last >= n_tokens) {
+            return Err(format!(
+                "the tokens of document {doc_ix} are not ascending numbers below {n_tokens}"
+            ));
+        }
+        begin = end as usize;
+    }
+    if begin != corpus.n_occurrences() {
+        return Err(format!("the last document ends at {begin} of {} tokens", corpus.n_occurrences()));
+    }
+    let texts = [("id", Some(&corpus.ids)), ("label", Some(&corpus.labels)), ("name", corpus.token_names())];
+    for (what, texts) in texts.into_iter().filter_map(|(what, texts)| texts.map(|texts| (what, texts))) {
+        if let Some(at) = texts.fault() {
+            return Err(format!("{what} {at} is no text"));
+        }
+    }
+    let mut seen = FxHashSet::default();
+    match corpus.token_names().and_then(|names| names.iter().find(|name| !seen.insert(*name))) {
+        Some(name) => Err(format!("the name '{name}' stands for two tokens")),
+        None => Ok(()),
+    }
+}

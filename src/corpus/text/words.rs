@@ -1,0 +1,79 @@
+//! Text to words: Unicode words (UAX 29), lower case.
+
+use crate::error::{Error, Result};
+use rustc_hash::FxHashSet;
+use std::path::Path;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Words that say nothing by themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StopWords(FxHashSet<Box<str>>);
+
+const ENGLISH: &str = include_str!("english.txt");
+
+impl StopWords {
+    /// Articles, pronouns, prepositions, conjunctions, auxiliary verbs and their contractions.
+    pub fn english() -> Self {
+        Self::from_lines(ENGLISH)
+    }
+
+    /// From a file, as in [`StopWords::from_lines`].
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+        Ok(Self::from_lines(text.strip_prefix('\u{feff}').unwrap_or(&text)))
+    }
+
+    /// Words separated by white space or line ends; the rest of a line after `#` is comment.
+    pub fn from_lines(text: &str) -> Self {
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or(""));
+        Self(lines.flat_map(str::split_whitespace).map(|word| word.to_lowercase().into()).collect())
+    }
+
+    /// Whether a lower-case word is one.
+    #[inline]
+    pub fn contains(&self, word: &str) -> bool {
+        self.0.contains(word)
+    }
+
+    /// Words that are not stop words after all.
+    pub fn remove<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
+        words.into_iter().for_each(|word| {
+            self.0.remove(word);
+        });
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Calls `on_word` with every word of a text that is in lower case already, and whether it follows the word before it directly:
+/// with nothing but white space or a hyphen between, which a phrase may span.
+///
+/// A single ASCII letter or digit is no word; in scripts where one character can be one, it is.
+pub fn split_words<'a>(lower_case: &'a str, mut on_word: impl FnMut(&'a str, bool)) {
+    let mut end_before = 0;
+    for (begin, word) in lower_case.unicode_word_indices() {
+        let between = &lower_case.as_bytes()[end_before..begin];
+        let follows = begin > 0 && between.iter().all(|&b| b == b' ' || b == b'-');
+        if word.len() > 1 {
+            on_word(word, follows);
+            end_before = begin + word.len();
+        }
+    }
+}
+
+/// Lower case; text in ASCII alone stays in place.
+pub fn to_lower_case(text: &mut String) {
+    if text.is_ascii() {
+        text.make_ascii_lowercase();
+    } else {
+        *text = text.to_lowercase();
+    }
+}
