@@ -1,9 +1,47 @@
-//! Writing files so that a reader sees the old content or the new, never half of it.
+//! Reading whole files with a limit; writing so that a reader sees the old content or the new, never half of it.
 
 use crate::error::{Error, Result};
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// A whole file of at most `limit` bytes; pipes will do.
+///
+/// What is no file, or a file given by mistake, must not fill the memory before anyone looks at it.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let failed = |e| Error::io(path, e);
+    let too_large = |size: String| {
+        Error::input(
+            path,
+            None,
+            format!("{size} bytes, and at most {limit} are read; is this the right file?"),
+        )
+    };
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Error::input(path, None, "this is a folder; give a file"));
+    }
+    // Devices have no end.
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type()) {
+        return Err(Error::input(path, None, "this is a device; give a file or a pipe"));
+    }
+    if metadata.len() > limit {
+        return Err(too_large(metadata.len().to_string()));
+    }
+    let mut bytes = Vec::new();
+    let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    if bytes.try_reserve_exact(size.saturating_add(1)).is_err() {
+        return Err(Error::input(path, None, format!("there is no memory for its {size} bytes")));
+    }
+    // A pipe does not tell its length, and a file may grow.
+    File::open(path).map_err(failed)?.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(format!("more than {limit}")));
+    }
+    Ok(bytes)
+}
 
 /// A file written aside and put in place by [`AtomicFile::commit`]; dropped without it, nothing is left.
 pub struct AtomicFile {

@@ -3,8 +3,11 @@
 //! A name that never is a parent is a token. A line with an empty parent gives a leak. Lines that start
 //! with `#` are comments. Nodes are numbered in the order in which they first appear.
 
-use super::{Names, Network, file::Parts};
-use rustc_hash::FxHashMap;
+use super::faults::{Faults, shown};
+use super::file::{Parts, Places};
+use super::{Names, Network};
+use crate::error::Result;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
 struct Line<'a> {
@@ -14,91 +17,115 @@ struct Line<'a> {
     weight: Option<f64>,
 }
 
-fn parse_line(number: u64, line: &str) -> Result<Line<'_>, String> {
+/// Stands for a weight that was a fault, so that the rest of its line can still be checked.
+const ANY_WEIGHT: f64 = 1.0;
+
+/// A line; none where it is not even known which nodes it is about.
+fn parse_line<'a>(number: u64, line: &'a str, faults: &mut Faults) -> Result<Option<Line<'a>>> {
+    let mut fault = |message: String| faults.add(Some(number), message);
     let mut fields = line.split('\t');
     let (parent, child) = match (fields.next(), fields.next()) {
         (Some(parent), Some(child)) if !child.is_empty() => (parent, child),
-        _ => return Err(format!("'{line}' is not parent<TAB>child[<TAB>weight]")),
+        _ => {
+            fault(format!("'{}' is not parent<TAB>child[<TAB>weight]", shown(line)))?;
+            return Ok(None);
+        }
     };
-    let weight = match fields.next() {
-        None => None,
-        Some(text) => match text.trim().parse::<f64>() {
-            Ok(weight) if weight.is_finite() && weight > 0.0 => Some(weight),
-            _ => return Err(format!("weight '{text}' is not a finite number above zero")),
-        },
-    };
-    if fields.next().is_some() {
-        return Err(format!("'{line}' has more than three fields"));
-    }
-    if parent.is_empty() && weight.is_none() {
-        return Err(format!("the leak of '{child}' has no value"));
-    }
-    Ok(Line { number, parent, child, weight })
-}
-
-/// Parses an edge list; the error is (line, message).
-pub(super) fn parse(bytes: &[u8]) -> Result<Parts, (Option<u64>, String)> {
-    let text = std::str::from_utf8(bytes).map_err(|e| {
-        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() as u64 + 1;
-        (Some(line), "not UTF-8 text; save the file as UTF-8".to_owned())
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let number = at as u64 + 1;
-        if !line.is_empty() && !line.starts_with('#') {
-            lines.push(parse_line(number, line).map_err(|message| (Some(number), message))?);
+    let mut weight = None;
+    if let Some(text) = fields.next() {
+        weight = text.trim().parse::<f64>().ok().filter(|&weight| weight.is_finite() && weight > 0.0);
+        if weight.is_none() {
+            fault(format!("weight '{}' is not a finite number above zero", shown(text)))?;
+            weight = Some(ANY_WEIGHT);
         }
     }
-    let parents: FxHashMap<&str, ()> =
-        lines.iter().filter(|line| !line.parent.is_empty()).map(|line| (line.parent, ())).collect();
+    if fields.next().is_some() {
+        fault(format!("'{}' has more than three fields", shown(line)))?;
+    }
+    if parent.is_empty() && weight.is_none() {
+        fault(format!("the leak of '{}' has no value", shown(child)))?;
+        weight = Some(ANY_WEIGHT);
+    }
+    Ok(Some(Line { number, parent, child, weight }))
+}
+
+fn parse_lines<'a>(bytes: &'a [u8], faults: &mut Faults) -> Result<Vec<Line<'a>>> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut lines = Vec::new();
+    for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        let number = at as u64 + 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match std::str::from_utf8(line) {
+            Err(_) => faults.add(Some(number), "not UTF-8 text; save the file as UTF-8")?,
+            Ok(line) if line.is_empty() || line.starts_with('#') => (),
+            Ok(line) => lines.extend(parse_line(number, line, faults)?),
+        }
+    }
+    Ok(lines)
+}
+
+/// Parses an edge list.
+pub(super) fn parse(bytes: &[u8], faults: &mut Faults) -> Result<Parts> {
+    let lines = parse_lines(bytes, faults)?;
+    let parents: FxHashSet<&str> =
+        lines.iter().map(|line| line.parent).filter(|parent| !parent.is_empty()).collect();
     let mut names = Names::default();
     let mut number_of: FxHashMap<&str, u32> = FxHashMap::default();
     for name in lines.iter().flat_map(|line| [line.parent, line.child]).filter(|name| !name.is_empty()) {
-        let list = if parents.contains_key(name) { &mut names.topics } else { &mut names.tokens };
+        let list = if parents.contains(name) { &mut names.topics } else { &mut names.tokens };
         number_of.entry(name).or_insert_with(|| {
             list.push(name.to_owned());
             list.len() as u32 - 1
         });
     }
     let n_topics = names.topics.len() as u32;
-    let node = |name: &str| number_of[name] + if parents.contains_key(name) { 0 } else { n_topics };
+    let node = |name: &str| number_of[name] + if parents.contains(name) { 0 } else { n_topics };
 
-    let mut leaks = vec![None; names.topics.len() + names.tokens.len()];
+    // The line and the value of every leak.
+    let mut leaks: Vec<Option<(u64, f64)>> = vec![None; names.topics.len() + names.tokens.len()];
     let (mut edges, mut edge_lines, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     for line in &lines {
         let child = node(line.child);
-        if line.parent.is_empty() {
-            if leaks[child as usize].is_some() {
-                return Err((Some(line.number), format!("'{}' has a second leak", line.child)));
-            }
-            leaks[child as usize] = line.weight;
-        } else {
+        if !line.parent.is_empty() {
             edges.push((node(line.parent), child));
             edge_lines.push(line.number);
-            weights.extend(line.weight);
+            weights.push(line.weight);
+        } else if let Some((first, _)) = leaks[child as usize] {
+            let message = format!("'{}' has a second leak; the first is in line {first}", shown(line.child));
+            faults.add(Some(line.number), message)?;
+        } else {
+            leaks[child as usize] = line.weight.map(|weight| (line.number, weight));
         }
     }
-    if !weights.is_empty() && weights.len() < edges.len() {
-        let line = lines.iter().find(|line| line.weight.is_none()).map(|line| line.number);
-        return Err((line, "this edge has no weight but others have: give all or none".to_owned()));
+    let any_weight = weights.iter().any(Option::is_some);
+    if any_weight {
+        for line in lines.iter().filter(|line| line.weight.is_none()) {
+            faults.add(Some(line.number), "this edge has no weight but others have: give all or none")?;
+        }
     }
     let any_leak = leaks.iter().any(Option::is_some);
-    if let Some(missing) = leaks.iter().position(Option::is_none).filter(|_| any_leak) {
-        let name = names.of(missing as u32);
-        return Err((
-            None,
-            format!("'{name}' has no leak but others have: add a line '<TAB>{name}<TAB>leak'"),
-        ));
+    let missing = (0..leaks.len() as u32).filter(|&node| any_leak && leaks[node as usize].is_none());
+    for node in missing {
+        let name = shown(names.of(node));
+        faults
+            .add(None, format!("'{name}' has no leak but others have: add a line '<TAB>{name}<TAB>leak'"))?;
     }
+    // What is missing was told above; the rest is still to be checked.
+    let has_weights = any_weight || (edges.is_empty() && any_leak);
     Ok(Parts {
-        edge_weights: (weights.len() == edges.len() && (any_leak || !edges.is_empty())).then_some(weights),
-        leak: any_leak.then(|| leaks.into_iter().flatten().collect()),
+        edge_weights: has_weights
+            .then(|| weights.iter().map(|weight| weight.unwrap_or(ANY_WEIGHT)).collect()),
+        leak: any_leak.then(|| leaks.iter().map(|leak| leak.map_or(ANY_WEIGHT, |leak| leak.1)).collect()),
         names,
         edges,
         training: String::new(),
         checksum: None,
-        edge_lines,
+        malformed: Vec::new(),
+        lines: Places {
+            names: Vec::new(),
+            leaks: leaks.iter().map(|leak| leak.map_or(0, |leak| leak.0)).collect(),
+            edges: edge_lines,
+        },
     })
 }
 

@@ -23,8 +23,16 @@ pub struct Graph {
 pub struct GraphFault {
     /// The edge at fault, as a place in the list, where one is.
     pub edge: Option<usize>,
+    /// The earlier edge of two that are the same.
+    pub first: Option<usize>,
     /// The fault in words, with the remedy.
     pub message: String,
+}
+
+impl GraphFault {
+    fn new(edge: Option<usize>, message: String) -> Self {
+        Self { edge, first: None, message }
+    }
 }
 
 impl Graph {
@@ -37,31 +45,46 @@ impl Graph {
         edges: &[(u32, u32)],
         name: &dyn Fn(u32) -> String,
     ) -> Result<(Self, Vec<u32>), GraphFault> {
+        let mut left_out = vec![false; edges.len()];
+        let built = Self::build_with(n_topics, n_tokens, edges, &mut left_out, name, &mut Err)?;
+        built.ok_or_else(|| GraphFault::new(None, "not a graph".to_owned()))
+    }
+
+    /// Builds what it can: `fault` is told every fault, and ends it all by an error. Edges at fault are left out and
+    /// marked in `left_out`, where edges may be marked from the start. There is no graph where there is a cycle.
+    pub(super) fn build_with<E>(
+        n_topics: usize,
+        n_tokens: usize,
+        edges: &[(u32, u32)],
+        left_out: &mut [bool],
+        name: &dyn Fn(u32) -> String,
+        fault: &mut dyn FnMut(GraphFault) -> Result<(), E>,
+    ) -> Result<Option<(Self, Vec<u32>)>, E> {
         let n_nodes = n_topics + n_tokens;
         if n_nodes >= u32::MAX as usize || edges.len() >= u32::MAX as usize {
             let message =
                 format!("{n_nodes} nodes and {} edges: fewer than 2^32 of each are possible", edges.len());
-            return Err(GraphFault { edge: None, message });
+            return fault(GraphFault::new(None, message)).map(|()| None);
         }
-        check_edges(n_topics, n_nodes, edges, name)?;
-        let mut order: Vec<u32> = (0..edges.len() as u32).collect();
-        order.sort_unstable_by_key(|&at| (edges[at as usize].1, edges[at as usize].0, at));
-        if let Some(pair) = order.windows(2).find(|pair| edges[pair[0] as usize] == edges[pair[1] as usize]) {
-            let (parent, child) = edges[pair[0] as usize];
-            let (first, second) = (pair[0], pair[1]);
-            let message = format!(
-                "edges {first} and {second} are the same, '{}' -> '{}'; remove one",
-                name(parent),
-                name(child)
-            );
-            return Err(GraphFault { edge: Some(second as usize), message });
+        check_edges(n_topics, n_nodes, edges, left_out, name, fault)?;
+        let order = sort_edges(edges, left_out, name, fault)?;
+        let mut graph = Self::unsorted(n_topics, n_tokens, edges, &order);
+        match graph.sort_topics(name) {
+            Ok(topics) => graph.topic_order = topics,
+            Err(message) => return fault(GraphFault::new(None, message)).map(|()| None),
         }
+        (graph.colours, graph.n_colours) = colour::colour(&graph);
+        Ok(Some((graph, order)))
+    }
 
+    /// Both CSRs of the edges in `order`; topics are not sorted yet.
+    fn unsorted(n_topics: usize, n_tokens: usize, edges: &[(u32, u32)], order: &[u32]) -> Self {
+        let n_nodes = n_topics + n_tokens;
         let parents: Vec<u32> = order.iter().map(|&at| edges[at as usize].0).collect();
-        let parent_offsets = offsets(n_nodes, edges.iter().map(|edge| edge.1));
+        let parent_offsets = offsets(n_nodes, order.iter().map(|&at| edges[at as usize].1));
         let child_offsets = offsets(n_topics, parents.iter().copied());
         let mut next = child_offsets.clone();
-        let (mut children, mut child_edges) = (vec![0; edges.len()], vec![0; edges.len()]);
+        let (mut children, mut child_edges) = (vec![0; order.len()], vec![0; order.len()]);
         for child in 0..n_nodes {
             for edge in parent_offsets[child]..parent_offsets[child + 1] {
                 let slot = &mut next[parents[edge as usize] as usize];
@@ -70,7 +93,7 @@ impl Graph {
                 *slot += 1;
             }
         }
-        let mut graph = Self {
+        Self {
             n_topics,
             n_tokens,
             parent_offsets,
@@ -81,10 +104,7 @@ impl Graph {
             topic_order: Vec::new(),
             colours: Vec::new(),
             n_colours: 0,
-        };
-        graph.topic_order = graph.sort_topics(name).map_err(|message| GraphFault { edge: None, message })?;
-        (graph.colours, graph.n_colours) = colour::colour(&graph);
-        Ok((graph, order))
+        }
     }
 
     /// Number of topics, K.
@@ -217,14 +237,18 @@ impl Graph {
 }
 
 /// The faults that one edge alone can have.
-fn check_edges(
+fn check_edges<E>(
     n_topics: usize,
     n_nodes: usize,
     edges: &[(u32, u32)],
+    left_out: &mut [bool],
     name: &dyn Fn(u32) -> String,
-) -> Result<(), GraphFault> {
+    fault: &mut dyn FnMut(GraphFault) -> Result<(), E>,
+) -> Result<(), E> {
     for (at, &(parent, child)) in edges.iter().enumerate() {
-        let fault = if let Some(node) = [parent, child].into_iter().find(|&node| node as usize >= n_nodes) {
+        let found = if left_out[at] {
+            continue;
+        } else if let Some(node) = [parent, child].into_iter().find(|&node| node as usize >= n_nodes) {
             format!("there is no node {node}; nodes are 0..{n_nodes}")
         } else if parent as usize >= n_topics {
             let name = name(parent);
@@ -234,12 +258,35 @@ fn check_edges(
         } else {
             continue;
         };
-        return Err(GraphFault {
-            edge: Some(at),
-            message: format!("edge {at} ({parent} -> {child}): {fault}"),
-        });
+        left_out[at] = true;
+        fault(GraphFault::new(Some(at), format!("edge {at} ({parent} -> {child}): {found}")))?;
     }
     Ok(())
+}
+
+/// The edges by child, then parent; of edges that are the same, the first.
+fn sort_edges<E>(
+    edges: &[(u32, u32)],
+    left_out: &mut [bool],
+    name: &dyn Fn(u32) -> String,
+    fault: &mut dyn FnMut(GraphFault) -> Result<(), E>,
+) -> Result<Vec<u32>, E> {
+    let mut order: Vec<u32> = (0..edges.len() as u32).filter(|&at| !left_out[at as usize]).collect();
+    order.sort_unstable_by_key(|&at| (edges[at as usize].1, edges[at as usize].0, at));
+    let mut first = 0;
+    for place in 1..order.len() {
+        let (one, other) = (order[first] as usize, order[place] as usize);
+        if edges[one] != edges[other] {
+            first = place;
+            continue;
+        }
+        left_out[other] = true;
+        let (parent, child) = (name(edges[one].0), name(edges[one].1));
+        let message = format!("edges {one} and {other} are the same, '{parent}' -> '{child}'; remove one");
+        fault(GraphFault { edge: Some(other), first: Some(one), message })?;
+    }
+    order.retain(|&at| !left_out[at as usize]);
+    Ok(order)
 }
 
 /// CSR offsets of `keys` over `0..n`.

@@ -1,19 +1,24 @@
 //! The network: graph, weights, names, and the files that hold them.
 
+mod check;
 mod colour;
 mod edge_list;
+mod faults;
 mod file;
 mod fingerprint;
 mod graph;
 mod init;
 mod json;
 mod safetensors;
+mod summary;
 mod weights;
 
+pub use check::{Check, check, check_bytes};
 pub use file::{Loaded, load, load_bytes, load_model, save};
 pub use fingerprint::fingerprint;
 pub use graph::{Graph, GraphFault};
 pub use init::{Init, initial_weights};
+pub use summary::{Checksum, Range, Summary};
 pub use weights::{MAX_WEIGHT, Weights};
 
 use rustc_hash::FxHashMap;
@@ -39,9 +44,16 @@ impl Names {
 
     /// The first name that stands for two nodes.
     pub fn repeated(&self) -> Option<&str> {
+        self.all_repeated().next().map(|(_, _, name)| name)
+    }
+
+    /// Every name that another node has too: the first such node, the node, the name.
+    fn all_repeated(&self) -> impl Iterator<Item = (usize, usize, &str)> {
         let mut seen = FxHashMap::default();
-        let mut all = self.topics.iter().chain(&self.tokens);
-        all.find(|name| seen.insert(name.as_str(), ()).is_some()).map(String::as_str)
+        self.topics.iter().chain(&self.tokens).enumerate().filter_map(move |(node, name)| {
+            let first = *seen.entry(name.as_str()).or_insert(node);
+            (first < node).then_some((first, node, name.as_str()))
+        })
     }
 }
 

@@ -1,7 +1,11 @@
 //! Models as safetensors, the native format. The crate reads; the header is written here, because the
 //! crate's own writer puts the metadata in random order and the same model must give the same bytes.
 
-use super::{Names, Network, file::Parts, fingerprint};
+use super::faults::{Faults, shown};
+use super::file::{Parts, Places};
+use super::{Names, Network, fingerprint};
+use crate::error::Result;
+use ::safetensors::tensor::Metadata;
 use ::safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 
@@ -10,70 +14,125 @@ const VERSION: &str = "1";
 /// What the format's readers accept.
 const MAX_HEADER: usize = 100_000_000;
 
-/// Parses a model.
-pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
-    let (_, header) =
-        SafeTensors::read_metadata(bytes).map_err(|e| format!("not a safetensors file: {e}"))?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| format!("not a safetensors file: {e}"))?;
-    let metadata = header.metadata().as_ref().ok_or("no metadata: not a noisyor model")?;
-    let field =
-        |key: &str| metadata.get(key).ok_or_else(|| format!("metadata has no '{key}': not a noisyor model"));
-    if field("format")? != FORMAT {
-        return Err(format!("format is '{}', expected '{FORMAT}'", field("format")?));
-    }
-    if field("version")? != VERSION {
-        return Err(format!(
-            "version {} is not known; this program reads version {VERSION}",
-            field("version")?
-        ));
-    }
-    let (topics, tokens) = serde_json::from_str::<(Vec<String>, Vec<String>)>(field("names")?)
-        .map_err(|e| format!("metadata 'names' is not [topics, tokens]: {e}"))?;
-    let names = Names { topics, tokens };
-    let n_nodes = names.topics.len() + names.tokens.len();
-
-    let raw = |name: &str, dtype: Dtype| {
-        let tensor = tensors.tensor(name).map_err(|_| format!("tensor '{name}' is missing"))?;
-        if tensor.dtype() != dtype || tensor.shape().len() != 1 {
-            return Err(format!(
-                "tensor '{name}' is {:?} {:?}, expected a {dtype:?} vector",
-                tensor.dtype(),
-                tensor.shape()
-            ));
+/// Parses a model; none where the faults leave no edges to look at.
+pub(super) fn parse(bytes: &[u8], faults: &mut Faults) -> Result<Option<Parts>> {
+    let (header, tensors) = match open(bytes) {
+        Ok(opened) => opened,
+        Err(message) => {
+            return faults.add(None, format!("not a safetensors file: {}", shown(&message))).map(|()| None);
         }
-        Ok(tensor.data().to_vec())
     };
-    let floats = |name: &str| -> Result<Vec<f64>, String> {
-        Ok(raw(name, Dtype::F32)?.as_chunks().0.iter().map(|&b| f64::from(f32::from_le_bytes(b))).collect())
+    let Some(metadata) = header.metadata() else {
+        return faults.add(None, "no metadata: not a noisyor model").map(|()| None);
     };
-    let offsets: Vec<u64> =
-        raw("edge_offsets", Dtype::U64)?.as_chunks().0.iter().map(|&b| u64::from_le_bytes(b)).collect();
-    let parents: Vec<u32> =
-        raw("edge_parents", Dtype::U32)?.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)).collect();
-    if offsets.len() != n_nodes + 1 || offsets[0] != 0 || offsets[n_nodes] != parents.len() as u64 {
-        return Err(format!(
-            "edge_offsets must have {} entries from 0 to {}, the number of edges",
-            n_nodes + 1,
-            parents.len()
-        ));
+    let field = |key: &str, faults: &mut Faults| -> Result<Option<String>> {
+        let value = metadata.get(key).cloned();
+        if value.is_none() {
+            faults.add(None, format!("metadata has no '{key}': not a noisyor model"))?;
+        }
+        Ok(value)
+    };
+    if let Some(format) = field("format", faults)?.filter(|format| format != FORMAT) {
+        faults.add(None, format!("format is '{}', expected '{FORMAT}'", shown(&format)))?;
+    }
+    if let Some(version) = field("version", faults)?.filter(|version| version != VERSION) {
+        let version = shown(&version);
+        faults.add(None, format!("version {version} is not known; this program reads version {VERSION}"))?;
+    }
+    let (names, training) = (field("names", faults)?, field("training", faults)?);
+    let checksum = field("sha256", faults)?;
+    let names = match names.map(|text| serde_json::from_str::<(Vec<String>, Vec<String>)>(&text)) {
+        Some(Ok((topics, tokens))) => Some(Names { topics, tokens }),
+        Some(Err(e)) => {
+            let e = shown(&e.to_string());
+            faults.add(None, format!("metadata 'names' is not [topics, tokens]: {e}")).map(|()| None)?
+        }
+        None => None,
+    };
+    let offsets = vector(&tensors, "edge_offsets", Dtype::U64, u64::from_le_bytes, faults)?;
+    let parents = vector(&tensors, "edge_parents", Dtype::U32, u32::from_le_bytes, faults)?;
+    let edge_weights = vector(&tensors, "edge_weights", Dtype::F32, f32::from_le_bytes, faults)?;
+    let leak = vector(&tensors, "leak", Dtype::F32, f32::from_le_bytes, faults)?;
+    let (Some(names), Some(offsets), Some(parents)) = (names, offsets, parents) else { return Ok(None) };
+    let Some(edges) = edges(&names, &offsets, &parents, faults)? else { return Ok(None) };
+    let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect();
+    Ok(Some(Parts {
+        names,
+        edges,
+        edge_weights: edge_weights.map(wide),
+        leak: leak.map(wide),
+        training: training.unwrap_or_default(),
+        checksum,
+        malformed: Vec::new(),
+        lines: Places::default(),
+    }))
+}
+
+/// The header, and the tensors as views of `bytes`.
+fn open(bytes: &[u8]) -> Result<(Metadata, SafeTensors<'_>), String> {
+    let length = bytes.first_chunk().map_or(usize::MAX, |&b| u64::from_le_bytes(b) as usize);
+    let data_begin = length.saturating_add(8);
+    let header = bytes.get(8..data_begin).filter(|header| header.len() <= MAX_HEADER);
+    // The crate adds up what the header says before it compares with the file, and the sum can overflow.
+    let header: Option<Metadata> = header.and_then(|header| serde_json::from_slice(header).ok());
+    for info in header.iter().flat_map(|header| header.tensors().into_values()) {
+        let end = info.data_offsets.1;
+        if end > bytes.len() - data_begin {
+            return Err(format!("a tensor ends at byte {end} of {} bytes of data", bytes.len() - data_begin));
+        }
+    }
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
+    Ok((header.ok_or("the header cannot be read")?, tensors))
+}
+
+/// A tensor of one dimension; none where there is no such.
+fn vector<const WIDTH: usize, T>(
+    tensors: &SafeTensors,
+    name: &str,
+    dtype: Dtype,
+    number: fn([u8; WIDTH]) -> T,
+    faults: &mut Faults,
+) -> Result<Option<Vec<T>>> {
+    let Ok(tensor) = tensors.tensor(name) else {
+        return faults.add(None, format!("tensor '{name}' is missing")).map(|()| None);
+    };
+    if tensor.dtype() != dtype || tensor.shape().len() != 1 {
+        let (found, shape) = (tensor.dtype(), tensor.shape());
+        let message = format!("tensor '{name}' is {found:?} {shape:?}, expected a {dtype:?} vector");
+        return faults.add(None, message).map(|()| None);
+    }
+    Ok(Some(tensor.data().as_chunks().0.iter().map(|&bytes| number(bytes)).collect()))
+}
+
+/// The edges of the CSR by child; none where the offsets are no offsets.
+fn edges(
+    names: &Names,
+    offsets: &[u64],
+    parents: &[u32],
+    faults: &mut Faults,
+) -> Result<Option<Vec<(u32, u32)>>> {
+    let n_nodes = names.topics.len() + names.tokens.len();
+    let n_edges = parents.len() as u64;
+    let mut sound = true;
+    if offsets.len() != n_nodes + 1 || offsets[0] != 0 || offsets[n_nodes] != n_edges {
+        let entries = n_nodes + 1;
+        let message =
+            format!("edge_offsets must have {entries} entries from 0 to {n_edges}, the number of edges");
+        faults.add(None, message)?;
+        sound = false;
     }
     let mut edges = Vec::with_capacity(parents.len());
-    for child in 0..n_nodes {
-        let (begin, end) = (offsets[child], offsets[child + 1]);
-        if begin > end || end > parents.len() as u64 {
-            return Err(format!("edge_offsets fall from {begin} to {end} at node {child}"));
+    for (child, pair) in offsets.windows(2).enumerate() {
+        let (begin, end) = (pair[0], pair[1]);
+        if begin > end || end > n_edges {
+            faults.add(None, format!("edge_offsets fall from {begin} to {end} at node {child}"))?;
+            sound = false;
+        } else if sound {
+            let range = begin as usize..end as usize;
+            edges.extend(parents[range].iter().map(|&parent| (parent, child as u32)));
         }
-        edges.extend(parents[begin as usize..end as usize].iter().map(|&parent| (parent, child as u32)));
     }
-    Ok(Parts {
-        edges,
-        edge_weights: Some(floats("edge_weights")?),
-        leak: Some(floats("leak")?),
-        training: field("training")?.clone(),
-        checksum: Some(field("sha256")?.clone()),
-        names,
-        edge_lines: Vec::new(),
-    })
+    Ok(sound.then_some(edges))
 }
 
 /// The model as a safetensors file; weights are rounded to f32.

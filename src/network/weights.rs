@@ -5,6 +5,11 @@ use super::Graph;
 /// Larger weights are refused: exp(-w) is zero long before, and sums of them would leave the range of f32.
 pub const MAX_WEIGHT: f64 = 1e6;
 
+/// Whether a number can be a weight: in `(0, MAX_WEIGHT]`, which NaN is not.
+pub(super) fn is_weight(weight: f64) -> bool {
+    weight > 0.0 && weight <= MAX_WEIGHT
+}
+
 /// Leak and edge weights, f64 on the host; the fast path derives its f32 parameters from them.
 ///
 /// Training rounds every step to f32, so that a model file holds exactly the weights that were trained.
@@ -19,7 +24,7 @@ pub struct Weights {
 impl Weights {
     /// The first weight that is not in `(0, MAX_WEIGHT]`, in words.
     pub fn fault(&self, graph: &Graph, name: &dyn Fn(u32) -> String) -> Option<String> {
-        let bad = |weight: &f64| !(*weight > 0.0 && *weight <= MAX_WEIGHT);
+        let bad = |weight: &f64| !is_weight(*weight);
         if let Some(node) = self.leak.iter().position(bad) {
             return Some(format!("the leak of '{}' is {}", name(node as u32), self.leak[node]));
         }
