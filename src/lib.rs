@@ -35,6 +35,7 @@ pub mod corpus;
 mod error;
 pub mod estep;
 pub mod exact;
+mod faults;
 pub mod files;
 pub mod infer;
 pub mod local;
@@ -47,3 +48,4 @@ pub mod synth;
 pub mod train;
 
 pub use error::{Error, Result};
+pub use faults::Check;

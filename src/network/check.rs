@@ -1,36 +1,23 @@
 //! Every fault of a model or graph file, what is odd about it, and what it holds.
 
-use super::faults::{Faults, shown};
 use super::file::{MAX_BYTES, format_of, read};
 use super::summary::{Checksum, DEAD, Summary};
 use super::{Graph, Loaded};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::faults::{Check, Faults, shown};
 use crate::files;
 use std::path::Path;
-
-/// What a look at a model or graph file found.
-#[derive(Debug)]
-pub struct Check {
-    /// The first 1,000 faults, each an [`Error::Input`]; without any, the file loads.
-    pub faults: Vec<Error>,
-    /// How many faults there are in all.
-    pub n_faults: u64,
-    /// What may not be meant in a file without faults, one line each.
-    pub notes: Vec<String>,
-    /// What the file holds, if it has no faults.
-    pub summary: Option<Summary>,
-}
 
 /// Lists the faults of a model or graph. Where [`super::load`] stops at the first, this goes on.
 ///
 /// An error only where there is nothing to look at: the file cannot be read, or its name has another ending.
-pub fn check(path: &Path) -> Result<Check> {
+pub fn check(path: &Path) -> Result<Check<Summary>> {
     format_of(path)?;
     check_bytes(path, &files::read(path, MAX_BYTES)?)
 }
 
 /// Lists the faults of a model or graph that is already in memory; `path` gives the format and the name in faults.
-pub fn check_bytes(path: &Path, bytes: &[u8]) -> Result<Check> {
+pub fn check_bytes(path: &Path, bytes: &[u8]) -> Result<Check<Summary>> {
     let mut faults = Faults::collecting(path);
     let (loaded, has_checksum) = read(path, bytes, &mut faults)?;
     let Faults { kept, count, mut notes, .. } = faults;

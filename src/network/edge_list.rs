@@ -3,10 +3,10 @@
 //! A name that never is a parent is a token. A line with an empty parent gives a leak. Lines that start
 //! with `#` are comments. Nodes are numbered in the order in which they first appear.
 
-use super::faults::{Faults, shown};
 use super::file::{Parts, Places};
 use super::{Names, Network};
 use crate::error::Result;
+use crate::faults::{Faults, shown};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 

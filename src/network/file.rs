@@ -1,10 +1,10 @@
 //! Loading and saving: one entry for every format, one place where parts become a validated network.
 
-use super::faults::{Faults, shown};
 use super::weights::is_weight;
 use super::{Graph, GraphFault, MAX_WEIGHT, Names, Network, Weights};
 use super::{edge_list, fingerprint, json, safetensors};
 use crate::error::{Error, Result};
+use crate::faults::{Faults, shown};
 use crate::files;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Models and graphs as JSON, the interchange format.
 
-use super::faults::{Faults, shown};
 use super::file::{Parts, Places};
 use super::{Names, Network, fingerprint};
+use crate::faults::{Faults, shown};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;

@@ -3,7 +3,6 @@
 mod check;
 mod colour;
 mod edge_list;
-mod faults;
 mod file;
 mod fingerprint;
 mod graph;
@@ -13,7 +12,7 @@ mod safetensors;
 mod summary;
 mod weights;
 
-pub use check::{Check, check, check_bytes};
+pub use check::{check, check_bytes};
 pub use file::{Loaded, load, load_bytes, load_model, save};
 pub use fingerprint::fingerprint;
 pub use graph::{Graph, GraphFault};

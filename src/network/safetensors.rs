@@ -1,10 +1,10 @@
 //! Models as safetensors, the native format. The crate reads; the header is written here, because the
 //! crate's own writer puts the metadata in random order and the same model must give the same bytes.
 
-use super::faults::{Faults, shown};
 use super::file::{Parts, Places};
 use super::{Names, Network, fingerprint};
 use crate::error::Result;
+use crate::faults::{Faults, shown};
 use ::safetensors::tensor::Metadata;
 use ::safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! A model or graph in a few numbers.
 
-use super::faults::shown;
 use super::{Graph, Loaded, Weights};
+use crate::faults::shown;
 use serde::Serialize;
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! Checking lists every fault with its place, notes what is odd, and sums up what is sound.
 
 use crate::models::model;
-use noisyor::network::{Check, Checksum, check_bytes, load_bytes};
+use noisyor::Check;
+use noisyor::network::{Checksum, Summary, check_bytes, load_bytes};
 use serde_json::{Value, json};
 
 /// Checks a file, whose faults must be these: each with its place and a part of its message.
@@ -222,7 +223,7 @@ fn many_faults_are_counted_and_the_first_kept() {
     assert!(faults[999].to_string().starts_with("bad.tsv:1000: "));
 }
 
-fn sound(name: &str, bytes: &[u8]) -> Check {
+fn sound(name: &str, bytes: &[u8]) -> Check<Summary> {
     let check = check_bytes(name.as_ref(), bytes).unwrap();
     assert!(check.faults.is_empty() && check.n_faults == 0, "{:?}", check.faults);
     check
