@@ -52,20 +52,15 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Opens a temporary file beside `path`.
     pub fn create(path: &Path) -> Result<Self> {
-        let folder = Self::folder(path);
         if path.is_dir() {
             return Err(Error::Usage(format!("{} is a folder; give a file name", path.display())));
         }
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.prefix(".noisyor-").tempfile_in(folder).map_err(|e| Error::io(path, e))?;
+        let file =
+            builder.prefix(".noisyor-").tempfile_in(folder_of(path)).map_err(|e| Error::io(path, e))?;
         Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(1 << 18, file) })
-    }
-
-    /// The folder that a path's file is in.
-    pub fn folder(path: &Path) -> &Path {
-        path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
     /// Flushes, syncs and renames into place.
@@ -92,6 +87,16 @@ impl Seek for AtomicFile {
     fn seek(&mut self, position: SeekFrom) -> std::io::Result<u64> {
         self.file.seek(position)
     }
+}
+
+/// The folder that a path's file is in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A temporary file on the disk of `path`, without a name: it is gone with the program, however that ends.
+pub fn unnamed(path: &Path) -> std::io::Result<std::fs::File> {
+    tempfile::tempfile_in(folder_of(path))
 }
 
 /// Replaces a file's content atomically.

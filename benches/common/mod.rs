@@ -85,7 +85,8 @@ impl Case {
         let file = Path::new("tiny20_peer.json");
         let network =
             load_bytes(file, model.as_bytes()).and_then(|l| l.into_model(file)).expect("the peer's model");
-        let corpus = read(Path::new(&path), None).expect("tiny20");
+        let read = read(Path::new(&path), &Default::default(), None, &Default::default());
+        let (corpus, _) = read.expect("tiny20");
         Some(Self { name: "tiny20".into(), network, corpus })
     }
 

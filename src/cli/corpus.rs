@@ -11,7 +11,7 @@ use noisyor::Error;
 use noisyor::corpus::native::{self, NativeWriter};
 use noisyor::corpus::text::StopWords;
 use noisyor::corpus::{Df, IngestOptions, Ingested, WordOptions, ingest, save_vocab};
-use noisyor::files::AtomicFile;
+use noisyor::files::folder_of;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -117,7 +117,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     let monitor = interruptible(common)?;
     let mut writer = NativeWriter::create(output)?;
     let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
-    let folder = AtomicFile::folder(output);
+    let folder = folder_of(output);
     let ingested = ingest(&args.inputs, &options, folder, &mut writer, &monitor)?;
     writer.commit()?;
     drop(progress);

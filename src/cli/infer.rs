@@ -6,7 +6,7 @@ use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::estep::{DocResults, Params};
-use noisyor::infer::{self, OutputFormat, TopicWriter};
+use noisyor::infer::{self, OutputFormat, Subject, TopicWriter};
 use noisyor::network::load_model;
 use serde_json::json;
 use std::path::PathBuf;
@@ -21,7 +21,8 @@ pub(crate) struct Args {
     model: PathBuf,
     /// Corpus
     corpus: PathBuf,
-    /// Output: .jsonl (one document a line) or .tsv (doc, topic, q)
+    /// Output: .jsonl (one document a line), .tsv or .parquet (doc, topic, q), or .npz (SciPy's sparse matrix: a row
+    /// per document, a column per topic of the model)
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Leave out topics with a probability below this
@@ -48,7 +49,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let docs = alignment.docs(&corpus);
     let verifying = Verifying::start(&corpus, &monitor);
     let params = Params::derive(&network.graph, &network.weights, options.bound)?;
-    let mut writer = TopicWriter::create(&args.output, &network.names, &corpus, args.threshold, &params)?;
+    let subject = Subject { names: &network.names, corpus: &corpus, bound: options.bound };
+    let mut writer = TopicWriter::create(&args.output, subject, args.threshold, &params)?;
 
     let start = Instant::now();
     let progress = Progress::start(common, &monitor, "inferring", docs.n_docs() as u64);

@@ -2,7 +2,7 @@
 
 mod output;
 
-pub use output::{OutputFormat, TopicWriter, tsv_field};
+pub use output::{OutputFormat, Subject, TopicWriter, tsv_field};
 
 use crate::corpus::{Docs, Item};
 use crate::error::Result;

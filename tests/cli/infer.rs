@@ -1,4 +1,4 @@
-//! `infer`: topic probabilities as .jsonl and .tsv.
+//! `infer`: topic probabilities as .jsonl and .tsv; `infer_outputs` has the other formats.
 
 use crate::support::{Folder, golden, number};
 use serde_json::Value;
@@ -117,8 +117,8 @@ fn a_failure_leaves_nothing_behind_and_the_old_file_alone() {
     std::fs::create_dir(folder.path("folder.tsv")).unwrap();
     let before = folder.names_in(".");
     for (arguments, status, parts) in [
-        ("model.json docs.svm -o out.csv", 2, &["out.csv", ".jsonl or .tsv"][..]),
-        ("model.json docs.svm -o out", 2, &["out", ".jsonl or .tsv"]),
+        ("model.json docs.svm -o out.csv", 2, &["out.csv", ".jsonl, .tsv, .parquet or .npz"][..]),
+        ("model.json docs.svm -o out", 2, &["out", ".jsonl, .tsv, .parquet or .npz"]),
         ("model.json docs.svm", 2, &["--output"]),
         ("model.json bad.jsonl -o out.tsv", 2, &["bad.jsonl:2"]),
         ("model.json bad.jsonl -o old.tsv", 2, &["bad.jsonl:2"]),

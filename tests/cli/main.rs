@@ -7,6 +7,7 @@ mod devices;
 mod errors;
 mod eval;
 mod infer;
+mod infer_outputs;
 mod model;
 mod options;
 mod robust;

@@ -1,4 +1,4 @@
-//! Interruption: the status is 130, and what was trained is saved.
+//! Interruption: the status is 130; what was trained is saved, what was inferred in part is not.
 
 use crate::support::{Folder, parse, text};
 use assert_cmd::cargo::cargo_bin;
@@ -25,6 +25,18 @@ fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+/// Sends a signal; the program's status once it ended.
+fn stop(running: &mut Running, signal: &str) -> Option<i32> {
+    let sent = Command::new("kill").args(["-s", signal, &running.0.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let mut status = None;
+    wait_for("the end after a signal", || {
+        status = running.0.try_wait().expect("a child");
+        status.is_some()
+    });
+    status.and_then(|status| status.code())
+}
+
 #[test]
 fn a_signal_stops_training_and_saves_the_model() {
     for signal in ["INT", "TERM"] {
@@ -42,21 +54,39 @@ fn a_signal_stops_training_and_saves_the_model() {
         let evaluated =
             || std::fs::metadata(folder.path("run/metrics.jsonl")).is_ok_and(|file| file.len() > 0);
         wait_for("the first evaluation", evaluated);
-        let sent = Command::new("kill").args(["-s", signal, &running.0.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-        let mut status = None;
-        wait_for("the end after a signal", || {
-            status = running.0.try_wait().unwrap();
-            status.is_some()
-        });
+        let status = stop(&mut running, signal);
 
         let message = folder.text("stderr");
-        assert_eq!(status.unwrap().code(), Some(130), "SIG{signal}: {message}");
+        assert_eq!(status, Some(130), "SIG{signal}: {message}");
         assert!(message.ends_with("noisyor: interrupted\n"), "{message}");
         let result = parse(&folder.text("stdout"));
         assert_eq!(result["ended"], "interrupted");
         assert_eq!(folder.names_in("run"), ["config.json", "metrics.jsonl", "model.safetensors"]);
         assert!(folder.json_lines("run/metrics.jsonl").contains(&result["metrics"]));
         assert!(text(&folder.run("topics run/model.safetensors").stdout).contains("Food & Drink"));
+    }
+}
+
+#[test]
+fn a_signal_stops_inference_and_leaves_nothing_behind() {
+    let folder = Folder::new();
+    folder.run("synth --preset tiny --docs 200000 -o tiny");
+    for extension in ["jsonl", "tsv", "parquet", "npz"] {
+        let arguments = format!(
+            "infer tiny/network.safetensors tiny/corpus.svm --paper-estep --threads 1 --backend cpu -o out.{extension}"
+        );
+        let child = Command::new(cargo_bin!("noisyor"))
+            .args(arguments.split(' '))
+            .current_dir(folder.path(""))
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut running = Running(child);
+        wait_for("the file written aside", || {
+            folder.names_in(".").iter().any(|name| name.starts_with(".noisyor-"))
+        });
+        assert_eq!(stop(&mut running, "INT"), Some(130), "{extension}");
+        assert_eq!(folder.names_in("."), ["tiny"], "{extension}");
     }
 }

@@ -4,7 +4,7 @@
 use super::layout::{ALIGN, Header, MAGIC, Place, Section, VERSION};
 use crate::corpus::Sink;
 use crate::error::{Error, Result};
-use crate::files::AtomicFile;
+use crate::files::{self, AtomicFile};
 use std::fs::File;
 use std::hash::Hasher;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -29,8 +29,7 @@ impl NativeWriter {
         let mut file = AtomicFile::create(path)?;
         let begin = (Header::LEN as u64).next_multiple_of(ALIGN);
         file.write_all(&vec![0; begin as usize]).map_err(|e| Error::io(path, e))?;
-        let folder = AtomicFile::folder(path);
-        let aside = [(); 7].map(|()| Aside::create(folder));
+        let aside = [(); 7].map(|()| Aside::create(path));
         let mut opened = Vec::with_capacity(7);
         for section in aside {
             opened.push(section.map_err(|e| Error::io(path, e))?);
@@ -146,8 +145,8 @@ struct Aside {
 }
 
 impl Aside {
-    fn create(folder: &Path) -> io::Result<Self> {
-        let file = BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(folder)?);
+    fn create(path: &Path) -> io::Result<Self> {
+        let file = BufWriter::with_capacity(1 << 16, files::unnamed(path)?);
         Ok(Self { file, sum: Sum::default() })
     }
 

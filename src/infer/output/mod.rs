@@ -1,13 +1,17 @@
-//! Topic probabilities as text: JSON lines (one document a line) or TSV (one document and topic a line).
+//! Topic probabilities as files: which topics of a document are written is decided here, each format has a file.
+
+mod jsonl;
+mod npz;
+mod parquet;
+mod tsv;
+
+pub use tsv::tsv_field;
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::estep::{DocResults, Params};
-use crate::files::AtomicFile;
+use crate::estep::{Bound, DocResults, Params};
 use crate::network::Names;
-use serde::{Serialize, Serializer};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Formats of topic probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +20,10 @@ pub enum OutputFormat {
     Jsonl,
     /// `doc`, `topic`, `q`, with a header.
     Tsv,
+    /// `doc`, `topic`, `q`, in columns.
+    Parquet,
+    /// SciPy's sparse matrix, a row per document and a column per topic.
+    Npz,
 }
 
 impl OutputFormat {
@@ -25,54 +33,71 @@ impl OutputFormat {
         match extension.as_str() {
             "jsonl" => Ok(Self::Jsonl),
             "tsv" => Ok(Self::Tsv),
+            "parquet" => Ok(Self::Parquet),
+            "npz" => Ok(Self::Npz),
             _ => Err(Error::Usage(format!(
-                "{}: topic probabilities are written as .jsonl or .tsv; this name ends in '{extension}'",
+                "{}: topic probabilities are written as .jsonl, .tsv, .parquet or .npz; this name ends in '{extension}'",
                 path.display()
             ))),
         }
     }
 }
 
+/// What is written about.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Names of the topics.
+    pub names: &'a Names,
+    /// The documents.
+    pub corpus: &'a Corpus,
+    /// Which bound q and the elbo are of.
+    pub bound: Bound,
+}
+
+/// What one document gives to write.
+struct DocTopics<'a> {
+    doc_ix: usize,
+    elbo: f64,
+    /// Topics at or above the threshold with their q, strongest first.
+    topics: &'a [(u32, f32)],
+}
+
+/// A file being written aside in one format. Dropped without `commit`, it leaves nothing behind.
+trait Output {
+    /// Writes the next document.
+    fn write(&mut self, doc: &DocTopics<'_>) -> Result<()>;
+
+    /// Completes the file and puts it in place.
+    fn commit(self: Box<Self>) -> Result<()>;
+}
+
 /// Writes topics with q at or above a threshold, document by document, in order.
 pub struct TopicWriter<'a> {
-    path: PathBuf,
-    file: AtomicFile,
-    format: OutputFormat,
-    names: &'a Names,
-    corpus: &'a Corpus,
+    output: Box<dyn Output + 'a>,
     threshold: f32,
     /// Topics that reach the threshold even outside a document's local model, with that q.
     outside: Vec<(u32, f32)>,
     is_inside: Vec<bool>,
-    line: Vec<(u32, f32)>,
+    topics: Vec<(u32, f32)>,
 }
 
 impl<'a> TopicWriter<'a> {
     /// Opens the output aside; [`TopicWriter::commit`] puts it in place.
-    pub fn create(
-        path: &Path,
-        names: &'a Names,
-        corpus: &'a Corpus,
-        threshold: f32,
-        params: &Params,
-    ) -> Result<Self> {
-        let format = OutputFormat::of(path)?;
+    pub fn create(path: &Path, subject: Subject<'a>, threshold: f32, params: &Params) -> Result<Self> {
+        let output: Box<dyn Output + 'a> = match OutputFormat::of(path)? {
+            OutputFormat::Jsonl => Box::new(jsonl::Jsonl::create(path, subject)?),
+            OutputFormat::Tsv => Box::new(tsv::Tsv::create(path, subject)?),
+            OutputFormat::Parquet => Box::new(parquet::Parquet::create(path, subject)?),
+            OutputFormat::Npz => Box::new(npz::Npz::create(path, subject)?),
+        };
         let outside = params.tail_q.iter().enumerate().map(|(topic, &q)| (topic as u32, q as f32));
-        let mut writer = Self {
-            path: path.to_owned(),
-            file: AtomicFile::create(path)?,
-            format,
-            names,
-            corpus,
+        Ok(Self {
+            output,
             threshold,
             outside: outside.filter(|&(_, q)| q >= threshold && q > 0.0).collect(),
-            is_inside: vec![false; names.topics.len()],
-            line: Vec::new(),
-        };
-        if format == OutputFormat::Tsv {
-            writer.put("doc\ttopic\tq\n")?;
-        }
-        Ok(writer)
+            is_inside: vec![false; subject.names.topics.len()],
+            topics: Vec::new(),
+        })
     }
 
     /// Writes consecutive documents.
@@ -80,61 +105,23 @@ impl<'a> TopicWriter<'a> {
         for doc_ix in 0..results.n_docs() {
             let (topics, q) = results.doc(doc_ix);
             topics.iter().for_each(|&topic| self.is_inside[topic as usize] = true);
-            self.line.clear();
+            self.topics.clear();
             let inside = topics.iter().copied().zip(q.iter().copied());
-            self.line.extend(inside.filter(|&(_, q)| q >= self.threshold));
-            self.line.extend(self.outside.iter().filter(|outside| !self.is_inside[outside.0 as usize]));
+            self.topics.extend(inside.filter(|&(_, q)| q >= self.threshold));
+            self.topics.extend(self.outside.iter().filter(|outside| !self.is_inside[outside.0 as usize]));
             topics.iter().for_each(|&topic| self.is_inside[topic as usize] = false);
-            self.line.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            self.write_line(results.first_item + doc_ix, results.elbo[doc_ix])?;
+            self.topics.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            self.output.write(&DocTopics {
+                doc_ix: results.first_item + doc_ix,
+                elbo: results.elbo[doc_ix],
+                topics: &self.topics,
+            })?;
         }
         Ok(())
     }
 
-    fn write_line(&mut self, doc_ix: usize, elbo: f64) -> Result<()> {
-        let id = self.corpus.id(doc_ix);
-        let text = match self.format {
-            OutputFormat::Jsonl => {
-                let line = JsonLine { doc: &id, elbo, topics: Strengths(&self.line, self.names) };
-                serde_json::to_string(&line).map_err(|e| Error::io(&self.path, e.into()))? + "\n"
-            }
-            OutputFormat::Tsv => {
-                let line = |&(topic, q): &(u32, f32)| {
-                    format!("{}\t{}\t{q}\n", tsv_field(&id), tsv_field(self.names.of(topic)))
-                };
-                self.line.iter().map(line).collect()
-            }
-        };
-        self.put(&text)
-    }
-
-    fn put(&mut self, text: &str) -> Result<()> {
-        self.file.write_all(text.as_bytes()).map_err(|e| Error::io(&self.path, e))
-    }
-
     /// Puts the file in place.
     pub fn commit(self) -> Result<()> {
-        self.file.commit()
+        self.output.commit()
     }
-}
-
-#[derive(Serialize)]
-struct JsonLine<'a> {
-    doc: &'a str,
-    elbo: f64,
-    topics: Strengths<'a>,
-}
-
-/// Topics with their q as a JSON object, in the order given: strongest first.
-struct Strengths<'a>(&'a [(u32, f32)], &'a Names);
-
-impl Serialize for Strengths<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|&(topic, q)| (self.1.of(topic), q)))
-    }
-}
-
-/// Text as a field of a table: tabs and line ends, which would break it, become spaces.
-pub fn tsv_field(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains(['\t', '\n', '\r']) { text.replace(['\t', '\n', '\r'], " ").into() } else { text.into() }
 }

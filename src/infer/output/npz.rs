@@ -1,0 +1,148 @@
+//! A sparse matrix, documents by topics, that `scipy.sparse.load_npz` opens: a zip of the arrays of its CSR form.
+
+use super::{DocTopics, Output, Subject};
+use crate::error::{Error, Result};
+use crate::files::{self, AtomicFile};
+use crate::npy;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+use zip::write::{SimpleFileOptions, ZipWriter};
+use zip::{CompressionMethod, DateTime};
+
+/// The arrays grow in files without a name, as the zip takes them one after the other.
+pub(super) struct Npz<'a> {
+    path: PathBuf,
+    file: AtomicFile,
+    subject: Subject<'a>,
+    row_ends: Array,
+    topics: Array,
+    q: Array,
+    row: Vec<(u32, f32)>,
+}
+
+impl<'a> Npz<'a> {
+    pub(super) fn create(path: &Path, subject: Subject<'a>) -> Result<Self> {
+        let array = |descr| Array::create(path, descr).map_err(|e| Error::io(path, e));
+        let mut npz = Self {
+            path: path.to_owned(),
+            file: AtomicFile::create(path)?,
+            subject,
+            row_ends: array("<i8")?,
+            topics: array("<i4")?,
+            q: array("<f4")?,
+            row: Vec::new(),
+        };
+        npz.end_row().map_err(|e| Error::io(path, e))?;
+        Ok(npz)
+    }
+
+    fn write_row(&mut self, topics: &[(u32, f32)]) -> io::Result<()> {
+        self.row.clear();
+        self.row.extend(topics);
+        self.row.sort_unstable_by_key(|&(topic, _)| topic);
+        for &(topic, q) in &self.row {
+            self.topics.push(&topic.to_le_bytes())?;
+            self.q.push(&q.to_le_bytes())?;
+        }
+        self.end_row()
+    }
+
+    fn end_row(&mut self) -> io::Result<()> {
+        self.row_ends.push(&self.q.length.to_le_bytes())
+    }
+}
+
+impl Output for Npz<'_> {
+    fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
+        self.write_row(doc.topics).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        let Self { path, mut file, subject, row_ends, topics, q, .. } = *self;
+        let shape = [row_ends.length - 1, subject.names.topics.len() as u64];
+        let mut target = Target { file: &mut file, fault: None };
+        let zipped = write_zip(&mut target, shape, [topics, row_ends, q]);
+        match target.fault {
+            Some(fault) => Err(Error::io(&path, fault)),
+            None => zipped.map_err(|e| Error::io(&path, e)).and_then(|()| file.commit()),
+        }
+    }
+}
+
+/// The arrays by the names, and in the order, that SciPy gives them.
+fn write_zip(
+    target: &mut Target<'_>,
+    shape: [u64; 2],
+    [indices, indptr, data]: [Array; 3],
+) -> io::Result<()> {
+    let mut zip = ZipWriter::new_stream(target);
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .last_modified_time(DateTime::DEFAULT)
+        .large_file(true);
+    let start = |zip: &mut ZipWriter<_>, name: &str, descr: &str, shape: &[u64]| {
+        zip.start_file(format!("{name}.npy"), options)?;
+        zip.write_all(&npy::header(descr, shape))
+    };
+    for (name, array) in [("indices", indices), ("indptr", indptr)] {
+        start(&mut zip, name, array.descr, &[array.length])?;
+        array.copy_to(&mut zip)?;
+    }
+    start(&mut zip, "format", "|S3", &[])?;
+    zip.write_all(b"csr")?;
+    start(&mut zip, "shape", "<i8", &[2])?;
+    zip.write_all(shape.map(u64::to_le_bytes).as_flattened())?;
+    start(&mut zip, "data", data.descr, &[data.length])?;
+    data.copy_to(&mut zip)?;
+    zip.finish()?;
+    Ok(())
+}
+
+/// An array that grows.
+struct Array {
+    descr: &'static str,
+    length: u64,
+    file: BufWriter<File>,
+}
+
+impl Array {
+    fn create(beside: &Path, descr: &'static str) -> io::Result<Self> {
+        Ok(Self { descr, length: 0, file: BufWriter::with_capacity(1 << 16, files::unnamed(beside)?) })
+    }
+
+    fn push(&mut self, element: &[u8]) -> io::Result<()> {
+        self.length += 1;
+        self.file.write_all(element)
+    }
+
+    fn copy_to(self, target: &mut impl Write) -> io::Result<()> {
+        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        io::copy(&mut file, target)?;
+        Ok(())
+    }
+}
+
+/// A file that keeps its first fault to itself and swallows what follows: a `ZipWriter` that meets one completes the
+/// archive nonetheless when it is dropped, and prints that it cannot.
+struct Target<'a> {
+    file: &'a mut AtomicFile,
+    fault: Option<io::Error>,
+}
+
+impl Write for Target<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.fault.is_none() {
+            self.fault = self.file.write_all(bytes).err();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.fault.is_none() {
+            self.fault = self.file.flush().err();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! Parquet: the columns doc, topic and q, one row per document and topic.
+
+use super::{DocTopics, Output, Subject};
+use crate::error::{Error, Result};
+use crate::files::AtomicFile;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, FloatType};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::{parser::parse_message_type, types::ColumnPath};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const SCHEMA: &str = "message topics {
+    required binary doc (STRING);
+    required binary topic (STRING);
+    required float q;
+}";
+/// Rows that are kept in memory, as a row group is written column by column.
+const GROUP_ROWS: usize = 1 << 20;
+/// Values of a column that are made at a time.
+const BATCH_ROWS: usize = 1 << 12;
+/// Enough for the ids of a row group; with longer ones the column goes on without a dictionary.
+const DICTIONARY_BYTES: usize = 16 << 20;
+
+struct Row {
+    doc_ix: usize,
+    topic: u32,
+    q: f32,
+}
+
+pub(super) struct Parquet<'a> {
+    path: PathBuf,
+    file: SerializedFileWriter<AtomicFile>,
+    subject: Subject<'a>,
+    rows: Vec<Row>,
+}
+
+impl<'a> Parquet<'a> {
+    pub(super) fn create(path: &Path, subject: Subject<'a>) -> Result<Self> {
+        let file = AtomicFile::create(path)?;
+        let about = [
+            ("noisyor.version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("noisyor.bound", subject.bound.to_string()),
+            ("noisyor.docs", subject.corpus.n_docs().to_string()),
+        ];
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_dictionary_page_size_limit(DICTIONARY_BYTES)
+            .set_column_dictionary_enabled(ColumnPath::from("q"), false)
+            .set_key_value_metadata(Some(
+                about.map(|(key, value)| KeyValue::new(key.to_owned(), value)).into(),
+            ))
+            .build();
+        let schema = parse_message_type(SCHEMA);
+        let file =
+            schema.and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)));
+        let file = file.map_err(|e| error(path, e))?;
+        Ok(Self { path: path.to_owned(), file, subject, rows: Vec::new() })
+    }
+
+    /// Writes the rows so far as a row group.
+    fn write_group(&mut self) -> ParquetResult<()> {
+        let Subject { corpus, names, .. } = self.subject;
+        let mut group = self.file.next_row_group()?;
+        let text = |text: &str| ByteArray::from(text);
+        write_column::<ByteArrayType>(&mut group, self.rows.iter().map(|row| text(&corpus.id(row.doc_ix))))?;
+        write_column::<ByteArrayType>(&mut group, self.rows.iter().map(|row| text(names.of(row.topic))))?;
+        write_column::<FloatType>(&mut group, self.rows.iter().map(|row| row.q))?;
+        group.close()?;
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+impl Output for Parquet<'_> {
+    fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
+        for &(topic, q) in doc.topics {
+            self.rows.push(Row { doc_ix: doc.doc_ix, topic, q });
+            if self.rows.len() == GROUP_ROWS {
+                self.write_group().map_err(|e| error(&self.path, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<()> {
+        let last = if self.rows.is_empty() { Ok(()) } else { self.write_group() };
+        let Self { path, file, .. } = *self;
+        last.and_then(|()| file.into_inner()).map_err(|e| error(&path, e))?.commit()
+    }
+}
+
+/// Writes the next column of a row group.
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, AtomicFile>,
+    mut values: impl Iterator<Item = T::T>,
+) -> ParquetResult<()> {
+    let mut column =
+        group.next_column()?.ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
+    let mut batch = Vec::with_capacity(BATCH_ROWS);
+    loop {
+        batch.extend(values.by_ref().take(BATCH_ROWS));
+        if batch.is_empty() {
+            return column.close();
+        }
+        column.typed::<T>().write_batch(&batch, None, None)?;
+        batch.clear();
+    }
+}
+
+/// The operating system's answer, where there is one.
+fn error(path: &Path, error: ParquetError) -> Error {
+    let source = match error {
+        ParquetError::External(source) => {
+            source.downcast::<io::Error>().map_or_else(io::Error::other, |e| *e)
+        }
+        other => io::Error::other(other),
+    };
+    Error::io(path, source)
+}
