@@ -71,11 +71,7 @@ impl Output for Npz<'_> {
 }
 
 /// The arrays by the names, and in the order, that SciPy gives them.
-fn write_zip(
-    target: &mut Target<'_>,
-    shape: [u64; 2],
-    [indices, indptr, data]: [Array; 3],
-) -> io::Result<()> {
+fn write_zip(target: impl Write, shape: [u64; 2], [indices, indptr, data]: [Array; 3]) -> io::Result<()> {
     let mut zip = ZipWriter::new_stream(target);
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -126,12 +122,12 @@ impl Array {
 
 /// A file that keeps its first fault to itself and swallows what follows: a `ZipWriter` that meets one completes the
 /// archive nonetheless when it is dropped, and prints that it cannot.
-struct Target<'a> {
-    file: &'a mut AtomicFile,
+struct Target<W> {
+    file: W,
     fault: Option<io::Error>,
 }
 
-impl Write for Target<'_> {
+impl<W: Write> Write for Target<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.fault.is_none() {
             self.fault = self.file.write_all(bytes).err();
@@ -144,5 +140,48 @@ impl Write for Target<'_> {
             self.fault = self.file.flush().err();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with room for so many bytes.
+    struct Disk(usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if bytes.len() > self.0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.0 -= bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The fault of zipping three arrays onto a disk; the zip itself must not notice it.
+    fn fault_with_room_for(n_bytes: usize) -> Option<io::ErrorKind> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let array = |descr, element: &[u8]| {
+            let mut array = Array::create(&folder.path().join("out.npz"), descr).expect("an array");
+            (0..100).for_each(|_| array.push(element).expect("an element"));
+            array
+        };
+        let arrays = [array("<i4", &[0; 4]), array("<i8", &[0; 8]), array("<f4", &[0; 4])];
+        let mut target = Target { file: Disk(n_bytes), fault: None };
+        write_zip(&mut target, [99, 5], arrays).expect("no fault told");
+        target.fault.map(|fault| fault.kind())
+    }
+
+    #[test]
+    fn a_full_disk_is_a_fault_wherever_it_happens() {
+        let needed = (0..).step_by(16).find(|&n_bytes| fault_with_room_for(n_bytes).is_none()).unwrap();
+        assert!(needed > 500, "{needed}");
+        assert_eq!(fault_with_room_for(needed - 16), Some(io::ErrorKind::StorageFull));
     }
 }
