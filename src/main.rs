@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     quiet_device_layer();
+    explain_bus_errors();
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -31,5 +32,25 @@ fn quiet_device_layer() {
     if cfg!(target_os = "linux") && !chosen {
         // SAFETY: the first thing the program does; no other thread exists that could read the environment.
         unsafe { std::env::set_var(LAYER_OFF, "1") };
+    }
+}
+
+/// A mapped corpus that another program cuts short raises SIGBUS where it is read: that is an error of input and output, not a
+/// crash. There is no way back from it, so the program ends; files that were being written are not put in place.
+#[allow(unsafe_code)]
+fn explain_bus_errors() {
+    #[cfg(unix)]
+    {
+        extern "C" fn on_bus_error(_: libc::c_int) {
+            const MESSAGE: &[u8] = b"noisyor: a mapped corpus became shorter while it was read; write it anew beside the old one \
+                and rename it, as 'noisyor corpus' does\n";
+            // SAFETY: both may be called in a signal handler; the message is static.
+            unsafe {
+                libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+                libc::_exit(3);
+            }
+        }
+        // SAFETY: the handler calls nothing that is forbidden in one.
+        unsafe { libc::signal(libc::SIGBUS, on_bus_error as *const () as libc::sighandler_t) };
     }
 }

@@ -47,7 +47,7 @@ impl CorpusArgs {
         self.read_options().is_given() || self.vocab.is_some()
     }
 
-    fn read_options(&self) -> ReadOptions {
+    pub(crate) fn read_options(&self) -> ReadOptions {
         let named =
             |name: &String| Format::NAMES.iter().find(|(known, _)| known == name).map(|&(_, format)| format);
         ReadOptions {

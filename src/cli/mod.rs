@@ -1,6 +1,7 @@
 //! The command line: arguments as typed, one file per command. Calls the library and prints what it tells.
 
 mod bench;
+mod check;
 mod common;
 mod corpus;
 mod corpus_args;
@@ -41,6 +42,7 @@ enum Command {
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
+    Check(check::Args),
     Synth(synth::Args),
     Model(model::Args),
     Bench(bench::Args),
@@ -57,6 +59,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
+        Command::Check(args) => check::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),
         Command::Bench(args) => bench::run(args, &common),

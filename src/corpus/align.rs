@@ -1,6 +1,7 @@
 //! Matching a corpus with a model: by token name where the corpus has names, else by number.
 
 use super::Corpus;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 const UNKNOWN: u32 = u32::MAX;
@@ -26,15 +27,24 @@ pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
     });
     let mut alignment =
         Alignment { map, n_tokens: model_tokens.len() as u32, n_unknown: 0, unknown_example: None };
-    let mut example = None;
-    for doc_ix in 0..corpus.n_docs() {
-        for &token in corpus.tokens(doc_ix) {
-            if alignment.token(token) == UNKNOWN {
-                alignment.n_unknown += 1;
-                example.get_or_insert(token);
-            }
-        }
-    }
+    let all_known = match &alignment.map {
+        Some(map) => !map.contains(&UNKNOWN),
+        None => corpus.n_tokens() <= model_tokens.len(),
+    };
+    // Most corpora are known at a glance; the others are read once to count.
+    let counted: (u64, Option<u32>) = match all_known {
+        true => (0, None),
+        false => (0..corpus.n_docs())
+            .into_par_iter()
+            .map(|doc_ix| {
+                let unknown =
+                    || corpus.tokens(doc_ix).iter().filter(|&&token| alignment.token(token) == UNKNOWN);
+                (unknown().count() as u64, unknown().next().copied())
+            })
+            .reduce(|| (0, None), |a, b| (a.0 + b.0, a.1.or(b.1))),
+    };
+    let example = counted.1;
+    alignment.n_unknown = counted.0;
     alignment.unknown_example = example.map(|token| match corpus.token_names() {
         Some(names) => format!("'{}'", names.get(token as usize)),
         None => format!("number {token}"),

@@ -1,9 +1,10 @@
 //! Documents: which tokens occur in each. Readers, alignment with a model, splits, identical documents.
 
 mod align;
+mod check;
 mod column;
-mod corpus;
 mod document;
+mod documents;
 mod groups;
 mod ingest;
 pub mod native;
@@ -14,9 +15,10 @@ pub mod text;
 mod vocabulary;
 
 pub use align::{Alignment, Docs, align, token_frequency};
+pub use check::{Lengths, Summary, check};
 pub use column::Strings;
-pub use corpus::Corpus;
 pub use document::{Document, Words};
+pub use documents::Corpus;
 pub use groups::{Item, group_identical};
 pub use ingest::{IngestOptions, Ingested, Sink, ingest, ingest_reader, read};
 pub use read::{Format, ReadOptions};

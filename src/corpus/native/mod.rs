@@ -7,6 +7,6 @@ mod layout;
 mod open;
 mod write;
 
-pub(super) use open::verify;
 pub use open::{is_native, open};
+pub(super) use open::{open_unverified, verify};
 pub use write::NativeWriter;

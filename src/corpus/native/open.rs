@@ -2,7 +2,7 @@
 
 use super::layout::{ALIGN, Header, MAGIC, Section, VERSION};
 use crate::corpus::column::{Column, Part, Strings};
-use crate::corpus::{Corpus, corpus::Mapped};
+use crate::corpus::{Corpus, documents::Mapped};
 use crate::error::{Error, Result};
 use bytemuck::AnyBitPattern;
 use memmap2::Mmap;
@@ -25,17 +25,22 @@ pub fn is_native(path: &Path) -> bool {
 
 /// Opens a native corpus. Small files are verified at once, for large ones call [`Corpus::verify`].
 pub fn open(path: &Path) -> Result<Corpus> {
+    let corpus = open_unverified(path)?;
+    if corpus.mapped.as_ref().is_some_and(|mapped| mapped.map.len() as u64 <= VERIFY_AT_ONCE) {
+        corpus.verify()?;
+    }
+    Ok(corpus)
+}
+
+/// Opens a native corpus; nothing but the header is looked at.
+pub(in crate::corpus) fn open_unverified(path: &Path) -> Result<Corpus> {
     let file = File::open(path).map_err(|e| Error::io(path, e))?;
     // SAFETY: the map is read through bounds-checked slices of plain numbers and bytes only, so another process that writes
     // to the file can make them wrong but nothing worse. One that cuts the file short raises SIGBUS, which the program turns
     // into an error and exit status 3. This program itself never changes a corpus in place, it renames a new one over it.
     #[allow(unsafe_code)]
     let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
-    let corpus = from_map(path, map).map_err(|message| Error::input(path, None, message))?;
-    if corpus.mapped.as_ref().is_some_and(|mapped| mapped.map.len() as u64 <= VERIFY_AT_ONCE) {
-        corpus.verify()?;
-    }
-    Ok(corpus)
+    from_map(path, map).map_err(|message| Error::input(path, None, message))
 }
 
 const REMEDY: &str = "make the corpus again with 'noisyor corpus', or fetch it again";

@@ -128,6 +128,11 @@ impl Corpus {
         }
     }
 
+    /// A document's id, or empty.
+    pub(super) fn own_id(&self, doc_ix: usize) -> &str {
+        self.ids.get(doc_ix)
+    }
+
     /// A document's label.
     pub fn label(&self, doc_ix: usize) -> Option<&str> {
         Some(self.labels.get(doc_ix)).filter(|label| !label.is_empty())

@@ -1,0 +1,128 @@
+//! `noisyor check`: every fault of a corpus, graph or model, and what it holds.
+
+use super::common::{interruptible, print};
+use super::corpus_args::{CorpusArgs, size_of};
+use super::{Common, progress::Progress};
+use anyhow::Result;
+use clap::ValueEnum;
+use noisyor::{Check, Error, corpus, network};
+use serde::Serialize;
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Every fault of a corpus, graph or model in one pass, with line numbers, and what it holds
+///
+/// Exit status 2 if there are faults.
+#[derive(clap::Args)]
+#[command(
+    after_help = "A .json or .safetensors file is a model or graph; a .tsv file too if its first line reads like an edge
+(parent, child and perhaps a weight); anything else is a corpus. --as overrides.
+
+Examples:
+  noisyor check reviews.jsonl.gz
+  noisyor check packages.tsv --as corpus --text-column 3
+  noisyor check run/model.safetensors"
+)]
+pub(crate) struct Args {
+    /// Corpus, graph or model
+    file: PathBuf,
+    /// What the file is
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    kind: Option<Kind>,
+    /// Faults to print at most; all are counted
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    max_faults: usize,
+    #[command(flatten)]
+    reading: CorpusArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Corpus,
+    Model,
+}
+
+pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    let guessed =
+        || if !args.reading.is_given() && is_model(&args.file) { Kind::Model } else { Kind::Corpus };
+    match args.kind.unwrap_or_else(guessed) {
+        Kind::Model => report(&args, network::check(&args.file)?, "model or graph", common),
+        Kind::Corpus => {
+            let monitor = interruptible(common)?;
+            let progress =
+                Progress::of_bytes(common, &monitor, "checking", size_of(std::slice::from_ref(&args.file)));
+            let check = corpus::check(&args.file, &args.reading.read_options(), &monitor)?;
+            drop(progress);
+            report(&args, check, "corpus", common)
+        }
+    }
+}
+
+/// By the name; a .tsv by its first line.
+fn is_model(path: &Path) -> bool {
+    let extension =
+        path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
+    match extension.as_str() {
+        "json" | "safetensors" => true,
+        "tsv" => reads_like_an_edge(path).unwrap_or(false),
+        _ => false,
+    }
+}
+
+fn reads_like_an_edge(path: &Path) -> std::io::Result<bool> {
+    if !path.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let lines = BufReader::new(File::open(path)?.take(1 << 16)).lines();
+    let first = lines.map_while(Result::ok).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let fields: Vec<&str> = first.as_deref().unwrap_or("").split('\t').collect();
+    Ok(match fields[..] {
+        [_, _] => true,
+        [_, _, weight] => weight.trim().parse::<f64>().is_ok(),
+        _ => false,
+    })
+}
+
+fn report<S: Serialize + std::fmt::Display>(
+    args: &Args,
+    check: Check<S>,
+    kind: &str,
+    common: &Common,
+) -> Result<()> {
+    let Check { faults, n_faults, notes, summary } = check;
+    let file = args.file.display();
+    if common.json {
+        let faults: Vec<_> = faults.iter().take(args.max_faults).map(fault_json).collect();
+        let result = json!({
+            "file": args.file, "kind": kind, "n_faults": n_faults, "faults": faults, "notes": notes, "summary": summary,
+        });
+        print(format_args!("{result}\n"))?;
+    } else {
+        let shown = faults.len().min(args.max_faults);
+        let mut text: String = faults[..shown].iter().map(|fault| format!("{fault}\n")).collect();
+        if n_faults > shown as u64 {
+            text += &format!("... and {} more\n", n_faults - shown as u64);
+        }
+        text += &summary.map(|summary| summary.to_string()).unwrap_or_default();
+        notes.iter().for_each(|note| text += &format!("note: {note}\n"));
+        text += &match n_faults {
+            0 => format!("{file}: a {kind} without faults\n"),
+            1 => format!("{file}: 1 fault\n"),
+            n => format!("{file}: {n} faults\n"),
+        };
+        print(text)?;
+    }
+    match n_faults {
+        0 => Ok(()),
+        n => Err(Error::Usage(format!("{file} has {n} fault{}", if n == 1 { "" } else { "s" })).into()),
+    }
+}
+
+fn fault_json(fault: &Error) -> serde_json::Value {
+    match fault {
+        Error::Input { line, message, .. } => json!({"line": line, "message": message}),
+        other => json!({"line": null, "message": other.to_string()}),
+    }
+}

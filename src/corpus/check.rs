@@ -1,0 +1,239 @@
+//! Every fault of a corpus file in one pass, and what it holds.
+
+use super::read::{ReadOptions, Tokens, open};
+use super::text::{split_words, to_lower_case};
+use super::{Corpus, Document, native};
+use crate::error::{Error, Result};
+use crate::faults::{Check, Faults};
+use crate::monitor::Monitor;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Labels are counted up to so many different ones.
+const MAX_LABELS: usize = 10_000;
+
+/// What a corpus holds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Documents, empty ones included.
+    pub docs: u64,
+    /// Documents without a token.
+    pub empty_docs: u64,
+    /// Different tokens that occur; of text, different words.
+    pub tokens: usize,
+    /// Tokens that the file names or numbers, whether they occur or not; none where it does not say.
+    pub vocabulary: Option<usize>,
+    /// Tokens over all documents, each counted once a document.
+    pub occurrences: u64,
+    /// Occurrences as a share of documents times tokens.
+    pub density: f64,
+    /// Tokens of a document: shortest, quartiles, nine tenths, longest.
+    pub lengths: Lengths,
+    /// Documents that have an id.
+    pub ids: u64,
+    /// Documents whose id another one before has.
+    pub repeated_ids: u64,
+    /// Documents that have a label.
+    pub labelled: u64,
+    /// Different labels, up to 10,000.
+    pub labels: usize,
+    /// The commonest labels, with their documents.
+    pub top_labels: Vec<(String, u64)>,
+    /// Tokens that stand in a document more than once, and count once.
+    pub repeated_tokens: u64,
+}
+
+/// Quantiles of the documents' lengths.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Lengths {
+    /// The shortest.
+    pub min: usize,
+    /// A quarter is at most so long.
+    pub p25: usize,
+    /// Half are at most so long.
+    pub median: usize,
+    /// Three quarters are at most so long.
+    pub p75: usize,
+    /// Nine tenths are at most so long.
+    pub p90: usize,
+    /// The longest.
+    pub max: usize,
+}
+
+/// Reads a corpus from end to end and lists its faults. An error only where there is nothing to look at.
+pub fn check(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Result<Check<Summary>> {
+    let mut faults = Faults::collecting(path);
+    let mut count = Count::default();
+    let whole = if options.format.is_none() && native::is_native(path) {
+        native::open_unverified(path).and_then(|corpus| check_native(&corpus, &mut count, monitor))
+    } else {
+        check_stream(path, options, &mut count, &mut faults, monitor)
+    };
+    match whole {
+        Err(fault @ Error::Input { .. }) => faults.take(fault)?,
+        whole => whole?,
+    }
+    let Faults { kept, count: n_faults, .. } = faults;
+    let summary = count.finish();
+    let notes = notes(&summary);
+    Ok(Check { faults: kept, n_faults, notes, summary: Some(summary) })
+}
+
+fn check_stream(
+    path: &Path,
+    options: &ReadOptions,
+    count: &mut Count,
+    faults: &mut Faults<'_>,
+    monitor: &Arc<Monitor>,
+) -> Result<()> {
+    let mut reader = open(path, options, monitor)?;
+    if let Tokens::Numbers { n_tokens, names } = reader.tokens() {
+        count.summary.vocabulary = names.map(<[String]>::len).or(n_tokens.map(|n| n as usize));
+    }
+    let mut document = Document::default();
+    loop {
+        document.clear();
+        if !reader.read(&mut document, &mut |fault| faults.take(fault))? {
+            return Ok(());
+        }
+        to_lower_case(&mut document.text);
+        let Document { tokens, words, text, id, label } = &mut document;
+        words.iter().for_each(|word| tokens.push(count.number(word)));
+        split_words(text, |word, _| tokens.push(count.number(word)));
+        count.add(tokens, id, label);
+        monitor.docs_done.fetch_add(1, Ordering::Relaxed);
+        monitor.go_on()?;
+    }
+}
+
+fn check_native(corpus: &Corpus, count: &mut Count, monitor: &Monitor) -> Result<()> {
+    corpus.verify()?;
+    count.summary.vocabulary = Some(corpus.n_tokens());
+    let mut tokens = Vec::new();
+    for doc_ix in 0..corpus.n_docs() {
+        tokens.clear();
+        tokens.extend_from_slice(corpus.tokens(doc_ix));
+        count.add(&mut tokens, corpus.own_id(doc_ix), corpus.label(doc_ix).unwrap_or(""));
+        monitor.docs_done.fetch_add(1, Ordering::Relaxed);
+        monitor.go_on()?;
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Count {
+    summary: Summary,
+    number_of: FxHashMap<Box<str>, u32>,
+    seen: FxHashSet<u32>,
+    lengths: BTreeMap<usize, u64>,
+    labels: FxHashMap<String, u64>,
+    /// Hashes of the ids so far.
+    ids: FxHashSet<u64>,
+}
+
+impl Count {
+    fn number(&mut self, word: &str) -> u32 {
+        if let Some(&number) = self.number_of.get(word) {
+            return number;
+        }
+        let number = self.number_of.len() as u32;
+        self.number_of.insert(word.into(), number);
+        number
+    }
+
+    fn add(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) {
+        let summary = &mut self.summary;
+        let n_all = tokens.len();
+        tokens.sort_unstable();
+        tokens.dedup();
+        summary.repeated_tokens += (n_all - tokens.len()) as u64;
+        summary.docs += 1;
+        summary.empty_docs += u64::from(tokens.is_empty());
+        summary.occurrences += tokens.len() as u64;
+        *self.lengths.entry(tokens.len()).or_default() += 1;
+        self.seen.extend(tokens.iter());
+        if !id.is_empty() {
+            summary.ids += 1;
+            summary.repeated_ids += u64::from(!self.ids.insert(FxBuildHasher.hash_one(id)));
+        }
+        if !label.is_empty() {
+            summary.labelled += 1;
+            if let Some(count) = self.labels.get_mut(label) {
+                *count += 1;
+            } else if self.labels.len() < MAX_LABELS {
+                self.labels.insert(label.to_owned(), 1);
+            }
+        }
+    }
+
+    fn finish(self) -> Summary {
+        let Self { mut summary, seen, lengths, labels, .. } = self;
+        summary.tokens = seen.len();
+        let size = summary.docs as f64 * summary.vocabulary.unwrap_or(seen.len()) as f64;
+        summary.density = if size > 0.0 { summary.occurrences as f64 / size } else { 0.0 };
+        let quantile = |share: f64| {
+            let rank = (share * summary.docs as f64).ceil().max(1.0) as u64;
+            let mut n_docs = 0;
+            let reached = lengths.iter().find(|(_, count)| {
+                n_docs += **count;
+                n_docs >= rank
+            });
+            reached.map_or(0, |(&length, _)| length)
+        };
+        summary.lengths = Lengths {
+            min: quantile(0.0),
+            p25: quantile(0.25),
+            median: quantile(0.5),
+            p75: quantile(0.75),
+            p90: quantile(0.9),
+            max: quantile(1.0),
+        };
+        summary.labels = labels.len();
+        let mut top: Vec<(String, u64)> = labels.into_iter().collect();
+        top.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        top.truncate(10);
+        summary.top_labels = top;
+        summary
+    }
+}
+
+/// What a corpus may have but hardly should.
+fn notes(summary: &Summary) -> Vec<String> {
+    let Summary { docs, empty_docs, repeated_ids, repeated_tokens, .. } = summary;
+    let mut notes = Vec::new();
+    let mut note = |wanted: bool, text: String| wanted.then(|| notes.push(text));
+    note(*docs == 0, "there are no documents".into());
+    note(*empty_docs > 0, format!("{empty_docs} documents have no token"));
+    note(*repeated_ids > 0, format!("{repeated_ids} documents have the id of another"));
+    note(
+        *repeated_tokens > 0,
+        format!("{repeated_tokens} tokens stand in their document already; they count once"),
+    );
+    notes
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lengths { min, p25, median, p75, p90, max } = self.lengths;
+        writeln!(f, "documents   {} ({} empty)", self.docs, self.empty_docs)?;
+        match self.vocabulary {
+            Some(vocabulary) => writeln!(f, "tokens      {vocabulary}, of which {} occur", self.tokens)?,
+            None => writeln!(f, "tokens      {}", self.tokens)?,
+        }
+        writeln!(f, "occurrences {} (density {:.4} %)", self.occurrences, 100.0 * self.density)?;
+        writeln!(f, "lengths     {min} to {max}; quarters {p25}, {median}, {p75}; nine tenths {p90}")?;
+        writeln!(f, "ids         {}", if self.ids > 0 { self.ids.to_string() } else { "none".into() })?;
+        if self.labelled == 0 {
+            return writeln!(f, "labels      none");
+        }
+        let top: Vec<String> = self.top_labels.iter().map(|(label, n)| format!("{label} {n}")).collect();
+        let more = if self.labels > top.len() { ", ..." } else { "" };
+        writeln!(f, "labels      {} on {} documents: {}{more}", self.labels, self.labelled, top.join(", "))
+    }
+}
