@@ -41,7 +41,7 @@ pub mod infer;
 pub mod local;
 pub mod monitor;
 pub mod network;
-pub mod npy;
+mod npy;
 pub mod numeric;
 pub mod report;
 pub mod rng;

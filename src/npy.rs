@@ -1,337 +1,297 @@
-//! NumPy's .npy files: headers written and read, elements read one after another.
-//!
-//! A header is input like any other: nothing is allocated because it says so, and what is not understood is an error of
-//! kind `InvalidData` (`UnexpectedEof` where the file ends early).
+//! NumPy arrays in .npy files: the header, read and written, and the elements one by one. Nothing is allocated by what a header claims.
 
-use std::io::{self, BufReader, Error, ErrorKind, Read};
+use std::io::{self, Read};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// Headers of plain arrays have about 100 bytes.
+/// NumPy itself writes far shorter ones.
 const MAX_HEADER: u32 = 1 << 16;
-/// Longest text that is read, in bytes.
-const MAX_TEXT: usize = 1 << 10;
+/// Longer strings are not read.
+const MAX_TEXT: usize = 256;
+const BUFFER: u64 = 1 << 16;
+
+/// Why an array cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NpyError {
+    /// Reading failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is not an array, or not of a kind that can be read.
+    #[error("{0}")]
+    Format(String),
+}
 
 /// What an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// One byte, not zero if true.
+pub(crate) enum Kind {
     Bool,
-    /// Signed.
-    Int,
-    /// Unsigned.
-    Uint,
-    /// IEEE 754.
+    Signed,
+    Unsigned,
     Float,
-    /// Text of one byte a character.
-    Bytes,
-    /// Text of four bytes a character.
+    /// Bytes.
+    Text,
+    /// Characters of four bytes.
     Unicode,
 }
 
-/// The type of all elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dtype {
-    /// What an element is.
-    pub kind: Kind,
+pub(crate) struct Dtype {
+    pub(crate) kind: Kind,
     /// Bytes of an element.
-    pub size: usize,
-    /// Whether the highest byte comes first.
-    pub big_endian: bool,
+    pub(crate) size: usize,
+    big_endian: bool,
 }
 
-/// The header: what follows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Npy {
-    /// Type of the elements.
-    pub dtype: Dtype,
-    /// Length of every dimension: none, one or two of them. Their product fits 64 bits.
-    pub shape: Vec<u64>,
-    /// Whether the first dimension runs fastest.
-    pub fortran: bool,
+impl Dtype {
+    /// None if it is not a kind that can be read.
+    fn parse(text: &str) -> Option<Self> {
+        let (order, kind) = text.split_at_checked(1)?;
+        let (kind, size) = kind.split_at_checked(1)?;
+        let size: usize = size.parse().ok()?;
+        let (kind, size) = match (kind, size) {
+            ("b", 1) => (Kind::Bool, 1),
+            ("i", 1 | 2 | 4 | 8) => (Kind::Signed, size),
+            ("u", 1 | 2 | 4 | 8) => (Kind::Unsigned, size),
+            ("f", 4 | 8) => (Kind::Float, size),
+            ("S", 1..=MAX_TEXT) => (Kind::Text, size),
+            ("U", 1..=MAX_TEXT) => (Kind::Unicode, size * 4),
+            _ => return None,
+        };
+        let big_endian = match order {
+            "<" | "|" => false,
+            ">" => true,
+            "=" => cfg!(target_endian = "big"),
+            _ => return None,
+        };
+        Some(Self { kind, size, big_endian })
+    }
+
+    /// The bits of an element of at most eight bytes.
+    fn bits(self, element: &[u8]) -> u64 {
+        let mut bytes = [0; 8];
+        bytes[..self.size].copy_from_slice(element);
+        if self.big_endian {
+            bytes[..self.size].reverse();
+        }
+        u64::from_le_bytes(bytes)
+    }
 }
 
-impl Npy {
-    /// Reads a header; the elements come next.
-    pub fn read(source: &mut impl Read) -> io::Result<Self> {
+/// What stands before the elements.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) dtype: Dtype,
+    pub(crate) shape: Vec<u64>,
+    /// Bytes of the header.
+    pub(crate) n_bytes: u64,
+}
+
+impl Header {
+    pub(crate) fn read(reader: &mut impl Read) -> Result<Self, NpyError> {
         let mut start = [0; 8];
-        source.read_exact(&mut start).map_err(|e| cut_short(e, "in its first bytes"))?;
-        if !start.starts_with(MAGIC) {
-            return Err(fault("is not a .npy file: it does not begin with \\x93NUMPY".to_owned()));
+        reader.read_exact(&mut start)?;
+        let (magic, version) = start.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(NpyError::Format("is not a NumPy array".into()));
         }
         let mut length = [0; 4];
-        let n_bytes = match start[6] {
+        let n_length = match version[0] {
             1 => 2,
             2 | 3 => 4,
-            version => return Err(fault(format!("version {version} of .npy is unknown; 1 to 3 are read"))),
+            other => {
+                return Err(NpyError::Format(format!("is of version {other}; versions 1 to 3 can be read")));
+            }
         };
-        source.read_exact(&mut length[..n_bytes]).map_err(|e| cut_short(e, "in its first bytes"))?;
+        reader.read_exact(&mut length[..n_length])?;
         let length = u32::from_le_bytes(length);
         if length > MAX_HEADER {
-            return Err(fault(format!("the .npy header claims {length} bytes; {MAX_HEADER} are allowed")));
+            return Err(NpyError::Format(format!(
+                "has a header of {length} bytes; at most {MAX_HEADER} can be read"
+            )));
         }
-        let mut header = vec![0; length as usize];
-        source.read_exact(&mut header).map_err(|e| cut_short(e, "in the header"))?;
-        let text =
-            std::str::from_utf8(&header).map_err(|_| fault("the .npy header is not text".to_owned()))?;
-        Literal(text)
-            .header()
-            .map_err(|message| fault(format!("the .npy header {message}: {:?}", start_of(text))))
+        let mut text = vec![0; length as usize];
+        reader.read_exact(&mut text)?;
+        let text = String::from_utf8_lossy(&text);
+        let (descr, shape) = parse_dict(&text)
+            .ok_or_else(|| NpyError::Format("has a header that is not one of NumPy's".into()))?;
+        let dtype = Dtype::parse(descr).ok_or_else(|| {
+            NpyError::Format(format!(
+                "has elements of type '{}'; bool, integers, float32 and float64 can be read",
+                descr.chars().take(60).collect::<String>()
+            ))
+        })?;
+        let n_bytes = (start.len() + n_length) as u64 + u64::from(length);
+        Ok(Self { dtype, shape, n_bytes })
     }
 
-    /// Number of elements.
-    pub fn n_elements(&self) -> u64 {
-        self.shape.iter().product()
+    /// How many elements there are; none if the number is beyond reason.
+    pub(crate) fn n_elements(&self) -> Option<u64> {
+        self.shape.iter().try_fold(1_u64, |n, &length| n.checked_mul(length))
     }
-}
 
-/// The beginning of a text, for messages.
-fn start_of(text: &str) -> String {
-    text.trim_end().chars().take(120).collect()
-}
+    /// Bytes of header and elements; none if the number is beyond reason.
+    pub(crate) fn n_bytes_in_all(&self) -> Option<u64> {
+        self.n_elements()?.checked_mul(self.dtype.size as u64)?.checked_add(self.n_bytes)
+    }
 
-fn fault(message: String) -> Error {
-    Error::new(ErrorKind::InvalidData, message)
-}
-
-fn cut_short(error: Error, place: &str) -> Error {
-    match error.kind() {
-        ErrorKind::UnexpectedEof => {
-            Error::new(ErrorKind::UnexpectedEof, format!("the .npy file ends {place}"))
+    /// The one element of an array of text.
+    pub(crate) fn read_text(&self, reader: &mut impl Read) -> Result<String, NpyError> {
+        let is_text = matches!(self.dtype.kind, Kind::Text | Kind::Unicode);
+        if !is_text || self.n_elements() != Some(1) {
+            return Err(NpyError::Format("is not a single text".into()));
         }
-        _ => error,
+        let mut bytes = vec![0; self.dtype.size];
+        reader.read_exact(&mut bytes)?;
+        let text: String = match self.dtype.kind {
+            Kind::Text => String::from_utf8_lossy(&bytes).into_owned(),
+            _ => bytes
+                .chunks_exact(4)
+                .map(|c| [c[0], c[1], c[2], c[3]])
+                .map(if self.dtype.big_endian { u32::from_be_bytes } else { u32::from_le_bytes })
+                .map(|code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect(),
+        };
+        Ok(text.trim_end_matches('\0').to_owned())
     }
 }
 
-/// What is left of a header: a Python literal.
+/// Type and shape of `{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }`.
+fn parse_dict(text: &str) -> Option<(&str, Vec<u64>)> {
+    let mut rest = Literal(text);
+    let (mut descr, mut shape) = (None, None);
+    rest.take("{")?;
+    while rest.take("}").is_none() {
+        let key = rest.text()?;
+        rest.take(":")?;
+        match key {
+            "descr" => descr = Some(rest.text()?),
+            // The order of arrays in one dimension makes no difference.
+            "fortran_order" => rest.take("True").or_else(|| rest.take("False"))?,
+            "shape" => shape = Some(rest.tuple()?),
+            _ => return None,
+        }
+        if rest.take(",").is_none() {
+            rest.take("}")?;
+            break;
+        }
+    }
+    Some((descr?, shape?))
+}
+
+/// The rest of a Python literal.
 struct Literal<'a>(&'a str);
 
 impl<'a> Literal<'a> {
-    fn take(&mut self, token: &str) -> bool {
-        let rest = self.0.trim_start().strip_prefix(token);
-        self.0 = rest.unwrap_or(self.0);
-        rest.is_some()
+    fn take(&mut self, token: &str) -> Option<()> {
+        self.0 = self.0.trim_start().strip_prefix(token)?;
+        Some(())
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), String> {
-        if self.take(token) { Ok(()) } else { Err(format!("lacks '{token}' before '{}'", start_of(self.0))) }
-    }
-
-    fn quoted(&mut self) -> Result<&'a str, String> {
-        let rest = self.0.trim_start();
-        let quote = rest.chars().next().filter(|c| "'\"".contains(*c)).ok_or("lacks a quoted text")?;
-        let (text, rest) = rest[1..].split_once(quote).ok_or("has a text without an end")?;
+    fn text(&mut self) -> Option<&'a str> {
+        let quote = if self.take("'").is_some() {
+            '\''
+        } else {
+            self.take("\"")?;
+            '"'
+        };
+        let (text, rest) = self.0.split_once(quote)?;
         self.0 = rest;
-        Ok(text)
+        Some(text)
     }
 
-    fn header(mut self) -> Result<Npy, String> {
-        let (mut dtype, mut fortran, mut shape) = (None, None, None);
-        self.expect("{")?;
-        while !self.take("}") {
-            let key = self.quoted()?;
-            self.expect(":")?;
-            match key {
-                "descr" => dtype = Some(self.dtype()?),
-                "fortran_order" => fortran = Some(self.truth()?),
-                "shape" => shape = Some(self.shape()?),
-                _ => return Err(format!("has an unknown key '{}'", start_of(key))),
-            }
-            if !self.take(",") {
-                self.expect("}")?;
+    /// A tuple of at most two numbers.
+    fn tuple(&mut self) -> Option<Vec<u64>> {
+        let mut numbers = Vec::new();
+        self.take("(")?;
+        while self.take(")").is_none() {
+            self.0 = self.0.trim_start();
+            let end = self.0.find(|c: char| !c.is_ascii_digit())?;
+            let (number, rest) = self.0.split_at(end);
+            numbers.push(number.parse().ok().filter(|_| numbers.len() < 2)?);
+            // Python 2 writes 3L.
+            self.0 = rest.strip_prefix('L').unwrap_or(rest);
+            if self.take(",").is_none() {
+                self.take(")")?;
                 break;
             }
         }
-        if !self.0.trim().is_empty() {
-            return Err(format!("goes on after its end with '{}'", start_of(self.0)));
-        }
-        match (dtype, fortran, shape) {
-            (Some(dtype), Some(fortran), Some(shape)) => Ok(Npy { dtype, shape, fortran }),
-            _ => Err("must have 'descr', 'fortran_order' and 'shape'".to_owned()),
-        }
-    }
-
-    fn truth(&mut self) -> Result<bool, String> {
-        if self.take("True") { Ok(true) } else { self.expect("False").map(|()| false) }
-    }
-
-    fn dtype(&mut self) -> Result<Dtype, String> {
-        if self.0.trim_start().starts_with('[') {
-            return Err("has a type with fields; plain numbers are read".to_owned());
-        }
-        let text = self.quoted()?;
-        parse_dtype(text).ok_or_else(|| {
-            let text = start_of(text);
-            format!("has a type '{text}' that is not read; b1, i1 to i8, u1 to u8, f2, f4, f8, S and U are")
-        })
-    }
-
-    fn shape(&mut self) -> Result<Vec<u64>, String> {
-        let mut shape = Vec::new();
-        self.expect("(")?;
-        while !self.take(")") {
-            let text = self.0.trim_start();
-            let (digits, rest) =
-                text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-            shape.push(digits.parse().map_err(|_| format!("has a length '{}'", start_of(text)))?);
-            self.0 = rest;
-            self.take("L"); // as Python 2 wrote it
-            if shape.len() > 2 {
-                return Err("has more than two dimensions".to_owned());
-            }
-            if !self.take(",") {
-                self.expect(")")?;
-                break;
-            }
-        }
-        match shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length)) {
-            Some(_) => Ok(shape),
-            None => Err("has a shape with too many elements".to_owned()),
-        }
+        Some(numbers)
     }
 }
 
-fn parse_dtype(text: &str) -> Option<Dtype> {
-    let mut chars = text.chars();
-    let big_endian = match chars.next()? {
-        '<' | '|' => false,
-        '>' => true,
-        _ => return None,
-    };
-    let kind = chars.next()?;
-    let digits = chars.as_str();
-    let number: usize = digits.parse().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))?;
-    let (kind, size) = match (kind, number) {
-        ('b', 1) => (Kind::Bool, 1),
-        ('i', 1 | 2 | 4 | 8) => (Kind::Int, number),
-        ('u', 1 | 2 | 4 | 8) => (Kind::Uint, number),
-        ('f', 2 | 4 | 8) => (Kind::Float, number),
-        ('S', _) => (Kind::Bytes, number),
-        ('U', _) => (Kind::Unicode, number.checked_mul(4)?),
-        _ => return None,
-    };
-    Some(Dtype { kind, size, big_endian })
+/// The elements of an array of numbers, one by one.
+pub(crate) struct Elements<R> {
+    reader: R,
+    dtype: Dtype,
+    buffer: Vec<u8>,
+    next: usize,
+    /// Elements that are not in the buffer yet.
+    n_left: u64,
 }
 
-/// The elements of an array, one after another.
-pub struct NpyReader<R> {
-    header: Npy,
-    source: BufReader<R>,
-    n_read: u64,
-}
-
-impl<R: Read> NpyReader<R> {
-    /// Reads the header.
-    pub fn new(source: R) -> io::Result<Self> {
-        let mut source = BufReader::with_capacity(1 << 16, source);
-        Ok(Self { header: Npy::read(&mut source)?, source, n_read: 0 })
-    }
-
-    /// The header.
-    pub fn header(&self) -> &Npy {
-        &self.header
-    }
-
-    /// The next element of an array of integers or booleans, or none at the end.
-    pub fn next_i64(&mut self) -> io::Result<Option<i64>> {
-        let Some(bytes) = self.next_number()? else { return Ok(None) };
-        match self.header.dtype.kind {
-            Kind::Bool => Ok(Some((bytes[0] != 0).into())),
-            Kind::Int => Ok(Some(self.signed(bytes))),
-            Kind::Uint => {
-                let value = u64::from_le_bytes(bytes);
-                let too_large = |_| fault(format!("the number {value} is too large"));
-                i64::try_from(value).map(Some).map_err(too_large)
-            }
-            kind => Err(fault(format!("the array must hold integers, not {kind:?}"))),
+impl<R: Read> Elements<R> {
+    /// `reader` must stand behind the header.
+    pub(crate) fn new(header: &Header, reader: R) -> Result<Self, NpyError> {
+        if matches!(header.dtype.kind, Kind::Text | Kind::Unicode) {
+            return Err(NpyError::Format("holds text instead of numbers".into()));
         }
+        let n_left =
+            header.n_elements().ok_or_else(|| NpyError::Format("declares an impossible shape".into()))?;
+        Ok(Self { reader, dtype: header.dtype, buffer: Vec::new(), next: 0, n_left })
     }
 
-    /// The next element of an array of numbers or booleans, or none at the end.
-    pub fn next_f64(&mut self) -> io::Result<Option<f64>> {
-        let Some(bytes) = self.next_number()? else { return Ok(None) };
-        let [a, b, c, d, ..] = bytes;
-        Ok(Some(match (self.header.dtype.kind, self.header.dtype.size) {
-            (Kind::Bool, _) => f64::from(bytes[0] != 0),
-            (Kind::Int, _) => self.signed(bytes) as f64,
-            (Kind::Uint, _) => u64::from_le_bytes(bytes) as f64,
-            (_, 2) => half(u16::from_le_bytes([a, b])),
-            (_, 4) => f32::from_le_bytes([a, b, c, d]).into(),
-            _ => f64::from_le_bytes(bytes),
+    pub(crate) fn kind(&self) -> Kind {
+        self.dtype.kind
+    }
+
+    /// The next element as a whole number, one that is too large as the largest; none at the end. Floats are cut off.
+    #[inline]
+    pub(crate) fn next_i64(&mut self) -> io::Result<Option<i64>> {
+        let Dtype { kind, size, .. } = self.dtype;
+        Ok(self.next_bits()?.map(|bits| match kind {
+            Kind::Signed => {
+                let unused = 64 - 8 * size as u32;
+                (bits << unused) as i64 >> unused
+            }
+            Kind::Float => float(bits, size) as i64,
+            _ => i64::try_from(bits).unwrap_or(i64::MAX),
         }))
     }
 
-    /// The next element of an array of texts, or none at the end.
-    pub fn next_text(&mut self) -> io::Result<Option<String>> {
-        let Dtype { kind, size, big_endian } = self.header.dtype;
-        if !matches!(kind, Kind::Bytes | Kind::Unicode) || size > MAX_TEXT {
-            return Err(fault(format!("the array must hold short texts, not {kind:?} of {size} bytes")));
+    /// The next element as a float; none at the end.
+    #[inline]
+    pub(crate) fn next_f64(&mut self) -> io::Result<Option<f64>> {
+        if self.dtype.kind == Kind::Float {
+            let size = self.dtype.size;
+            return Ok(self.next_bits()?.map(|bits| float(bits, size)));
         }
-        if self.n_read == self.header.n_elements() {
-            return Ok(None);
-        }
-        let mut bytes = vec![0; size];
-        self.read_exact(&mut bytes)?;
-        let text: Option<String> = match kind {
-            Kind::Bytes => String::from_utf8(bytes).ok(),
-            _ => {
-                bytes.as_chunks::<4>().0.iter().map(|&c| char::from_u32(code_point(c, big_endian))).collect()
+        Ok(self.next_i64()?.map(|number| number as f64))
+    }
+
+    #[inline]
+    fn next_bits(&mut self) -> io::Result<Option<u64>> {
+        let size = self.dtype.size;
+        if self.next == self.buffer.len() {
+            if self.n_left == 0 {
+                return Ok(None);
             }
-        };
-        let text = text.ok_or_else(|| fault("the array's text is not Unicode".to_owned()))?;
-        Ok(Some(text.trim_end_matches('\0').to_owned()))
-    }
-
-    /// The next number's bytes, lowest first.
-    fn next_number(&mut self) -> io::Result<Option<[u8; 8]>> {
-        let Dtype { kind, size, big_endian } = self.header.dtype;
-        if matches!(kind, Kind::Bytes | Kind::Unicode) {
-            return Err(fault(format!("the array must hold numbers, not {kind:?}")));
+            let n = self.n_left.min(BUFFER / size as u64);
+            self.buffer.resize(n as usize * size, 0);
+            self.reader.read_exact(&mut self.buffer)?;
+            self.n_left -= n;
+            self.next = 0;
         }
-        if self.n_read == self.header.n_elements() {
-            return Ok(None);
-        }
-        let mut bytes = [0; 8];
-        self.read_exact(&mut bytes[..size])?;
-        if big_endian {
-            bytes[..size].reverse();
-        }
-        Ok(Some(bytes))
-    }
-
-    fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        let n_elements = self.header.n_elements();
-        self.source
-            .read_exact(bytes)
-            .map_err(|e| cut_short(e, &format!("after {} of {n_elements} elements", self.n_read)))?;
-        self.n_read += 1;
-        Ok(())
-    }
-
-    /// A signed number of the array's size, lowest byte first.
-    fn signed(&self, bytes: [u8; 8]) -> i64 {
-        let unused_bits = 64 - 8 * self.header.dtype.size;
-        i64::from_le_bytes(bytes) << unused_bits >> unused_bits
+        let element = &self.buffer[self.next..self.next + size];
+        self.next += size;
+        Ok(Some(self.dtype.bits(element)))
     }
 }
 
-fn code_point(bytes: [u8; 4], big_endian: bool) -> u32 {
-    if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-}
-
-/// A half-precision number: a sign bit, five of exponent, ten of mantissa.
-fn half(bits: u16) -> f64 {
-    let (exponent, mantissa) = ((bits >> 10) & 31, f64::from(bits & 1023) / 1024.0);
-    let size = match exponent {
-        0 => mantissa * 2.0_f64.powi(-14),
-        31 if mantissa > 0.0 => f64::NAN,
-        31 => f64::INFINITY,
-        _ => (1.0 + mantissa) * 2.0_f64.powi(i32::from(exponent) - 15),
-    };
-    if bits >> 15 == 1 { -size } else { size }
+fn float(bits: u64, size: usize) -> f64 {
+    if size == 4 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
 }
 
 /// The header of an array in C order, as NumPy writes it: 64 bytes, or a multiple.
-pub fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
+pub(crate) fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     let lengths: String = match shape {
         [length] => format!("{length},"),
         _ => shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
@@ -348,4 +308,103 @@ pub fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn array(version: u8, dict: &str, elements: &[u8]) -> Vec<u8> {
+        let mut bytes = [MAGIC.as_slice(), &[version, 0]].concat();
+        match version {
+            1 => bytes.extend((dict.len() as u16).to_le_bytes()),
+            _ => bytes.extend((dict.len() as u32).to_le_bytes()),
+        }
+        [&bytes, dict.as_bytes(), elements].concat()
+    }
+
+    fn numbers(descr: &str, elements: &[u8], n: usize) -> (Vec<i64>, Vec<f64>) {
+        let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({n},), }}   \n");
+        let bytes = array(1, &dict, elements);
+        let opened = || {
+            let mut rest = bytes.as_slice();
+            let header = Header::read(&mut rest).unwrap();
+            assert_eq!(header.n_bytes_in_all(), Some(bytes.len() as u64));
+            Elements::new(&header, rest).unwrap()
+        };
+        let (mut whole, mut floats) = (opened(), opened());
+        let whole = std::iter::from_fn(|| whole.next_i64().unwrap()).collect();
+        (whole, std::iter::from_fn(|| floats.next_f64().unwrap()).collect())
+    }
+
+    #[test]
+    fn a_header_that_is_written_reads_back() {
+        for shape in [&[][..], &[0], &[7], &[u64::MAX], &[3, 4]] {
+            let bytes = header("<f4", shape);
+            assert_eq!((bytes.len() % 64, bytes.last()), (0, Some(&b'\n')));
+            let read = Header::read(&mut bytes.as_slice()).unwrap();
+            assert_eq!((read.shape.as_slice(), Some(read.dtype)), (shape, Dtype::parse("<f4")));
+        }
+    }
+
+    #[test]
+    fn numbers_of_every_type_and_byte_order() {
+        assert_eq!(numbers("|b1", &[0, 1], 2), (vec![0, 1], vec![0.0, 1.0]));
+        assert_eq!(numbers("|i1", &[255, 7], 2), (vec![-1, 7], vec![-1.0, 7.0]));
+        assert_eq!(numbers("|u1", &[255], 1), (vec![255], vec![255.0]));
+        assert_eq!(numbers("<i2", &[0xfe, 0xff], 1), (vec![-2], vec![-2.0]));
+        assert_eq!(numbers(">i2", &[0xff, 0xfe], 1), (vec![-2], vec![-2.0]));
+        assert_eq!(numbers(">u4", &[0, 0, 1, 0], 1), (vec![256], vec![256.0]));
+        assert_eq!(numbers("<i8", &i64::MIN.to_le_bytes(), 1).0, [i64::MIN]);
+        assert_eq!(numbers("<u8", &u64::MAX.to_le_bytes(), 1).0, [i64::MAX]);
+        assert_eq!(numbers(">f4", &1.5_f32.to_be_bytes(), 1), (vec![1], vec![1.5]));
+        assert_eq!(numbers("<f8", &(-0.25_f64).to_le_bytes(), 1).1, [-0.25]);
+        let many: Vec<u8> = (0..30_000_u32).flat_map(u32::to_le_bytes).collect();
+        assert_eq!(numbers("<u4", &many, 30_000).0, (0..30_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn headers_as_they_are_written() {
+        for (version, dict, shape) in [
+            (1, "{'descr': '<i4', 'fortran_order': False, 'shape': (), }", vec![]),
+            (2, "{'shape': (3L, 4L), 'fortran_order': True, 'descr': '<i4'}\n", vec![3, 4]),
+            (3, "{\"descr\":\"<i4\",\"fortran_order\":False,\"shape\":(5 , ) } ", vec![5]),
+        ] {
+            let header = Header::read(&mut array(version, dict, &[]).as_slice()).unwrap();
+            assert_eq!(header.shape, shape, "{dict}");
+        }
+    }
+
+    #[test]
+    fn texts_of_one_element() {
+        for (descr, elements) in [
+            ("|S3", b"csr".as_slice()),
+            ("|S5", b"csr\0\0"),
+            ("<U3", b"c\0\0\0s\0\0\0r\0\0\0"),
+            (">U3", b"\0\0\0c\0\0\0s\0\0\0r"),
+        ] {
+            let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ()}}");
+            let bytes = array(1, &dict, elements);
+            let mut rest = bytes.as_slice();
+            let header = Header::read(&mut rest).unwrap();
+            assert_eq!(header.read_text(&mut rest).unwrap(), "csr", "{descr}");
+            assert!(Elements::new(&header, rest).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_no_array_is_told() {
+        let good = |descr: &str, shape: &str| {
+            array(1, &format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"), &[])
+        };
+        let said = |bytes: &[u8]| Header::read(&mut &bytes[..]).unwrap_err().to_string();
+        assert!(said(b"PK\x03\x04abcdefgh").contains("not a NumPy array"));
+        assert!(said(&array(4, "{}", &[])).contains("version 4"));
+        assert!(said(&good("'|O'", "(1,)")).contains("type '|O'"));
+        assert!(said(&good("'<c16'", "(1,)")).contains("type '<c16'"));
+        assert!(said(&good("[('a', '<i4')]", "(1,)")).contains("not one of NumPy's"));
+        assert!(said(&good("'<i4'", "(1, 2, 3)")).contains("not one of NumPy's"));
+        assert!(said(&good("'<i4'", "(-1,)")).contains("not one of NumPy's"));
+        assert!(said(b"\x93NUMPY\x02\0\xff\xff\xff\xff").contains("header of 4294967295 bytes"));
+        assert!(matches!(Header::read(&mut &b"\x93NUMPY\x01\0\x10\0{"[..]), Err(NpyError::Io(_))));
+        let huge = good("'<i8'", "(18446744073709551615, 18446744073709551615)");
+        assert_eq!(Header::read(&mut huge.as_slice()).unwrap().n_bytes_in_all(), None);
+    }
+}

@@ -1,7 +1,6 @@
 //! The outputs of `infer`, read back: all formats tell the same, completely or not at all.
 
 use crate::support::{Folder, N_GOLDEN, PANTRY, golden, list, number, text};
-use noisyor::npy::NpyReader;
 use parquet::basic::Encoding;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -58,22 +57,29 @@ fn read_npz(folder: &Folder, name: &str) -> Csr {
         zip::ZipArchive::new(std::fs::File::open(folder.path(name)).expect("a file")).expect("a zip");
     let names: Vec<_> = zip.file_names().map(|name| name.expect("a name")).collect();
     assert_eq!(names, ["indices.npy", "indptr.npy", "format.npy", "shape.npy", "data.npy"]);
-    let mut array = |name: &str| {
+    let mut array = |name: &str, descr: &str| {
         let mut bytes = Vec::new();
         zip.by_name(name).expect("a member").read_to_end(&mut bytes).expect("its bytes");
-        NpyReader::new(std::io::Cursor::new(bytes)).expect("an array")
+        let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+        let text = String::from_utf8_lossy(&bytes[10..header]).into_owned();
+        assert!(
+            bytes.starts_with(b"\x93NUMPY\x01\x00") && text.contains(&format!("'descr': '{descr}'")),
+            "{name}: {text}"
+        );
+        bytes.split_off(header)
     };
-    assert_eq!(array("format.npy").next_text().expect("text").as_deref(), Some("csr"));
-    let mut integers = |name: &str, size: usize| {
-        let mut elements = array(name);
-        assert_eq!((elements.header().dtype.size, elements.header().shape.len()), (size, 1), "{name}");
-        std::iter::from_fn(|| elements.next_i64().expect("an integer")).collect::<Vec<i64>>()
+    assert_eq!(array("format.npy", "|S3"), b"csr");
+    let mut integers = |name: &str, descr: &str| -> Vec<i64> {
+        let bytes = array(name, descr);
+        match descr {
+            "<i8" => bytes.as_chunks().0.iter().map(|&b| i64::from_le_bytes(b)).collect(),
+            _ => bytes.as_chunks().0.iter().map(|&b| i32::from_le_bytes(b).into()).collect(),
+        }
     };
-    let (shape, indptr, indices) =
-        (integers("shape.npy", 8), integers("indptr.npy", 8), integers("indices.npy", 4));
-    let mut data = array("data.npy");
-    assert_eq!(data.header().dtype.size, 4);
-    Csr { shape, indptr, indices, data: std::iter::from_fn(|| data.next_f64().expect("a number")).collect() }
+    let shape = integers("shape.npy", "<i8");
+    let (indptr, indices) = (integers("indptr.npy", "<i8"), integers("indices.npy", "<i4"));
+    let data = array("data.npy", "<f4").as_chunks().0.iter().map(|&b| f32::from_le_bytes(b).into()).collect();
+    Csr { shape, indptr, indices, data }
 }
 
 /// The rows of a matrix by topic name; columns must ascend within a row.

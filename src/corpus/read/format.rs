@@ -13,12 +13,38 @@ pub enum Format {
     Jsonl,
     /// Plain text, a document a line.
     Text,
+    /// UCI bag of words, with its vocabulary beside it.
+    Uci,
+    /// Matrix Market coordinates: documents are rows.
+    MatrixMarket,
+    /// SciPy's sparse matrices: documents are rows.
+    Npz,
+    /// Tab-separated table without quoting, a document a line.
+    Tsv,
+    /// Comma-separated table with a column of text, quoted as in RFC 4180.
+    Csv,
+    /// Comma-separated numbers: a document a row, a token a column.
+    Dense,
+    /// Parquet with a column of text, or of lists of tokens.
+    Parquet,
+    /// A `.csv` file: text if there is a column for it, else numbers.
+    CsvOrDense,
 }
 
 impl Format {
-    /// All formats with their names, as `--format` takes them.
-    pub const NAMES: [(&str, Self); 3] =
-        [("svmlight", Self::Svmlight), ("jsonl", Self::Jsonl), ("text", Self::Text)];
+    /// The formats that `--format` takes, by name.
+    pub const NAMES: [(&str, Self); 10] = [
+        ("svmlight", Self::Svmlight),
+        ("jsonl", Self::Jsonl),
+        ("text", Self::Text),
+        ("uci", Self::Uci),
+        ("mtx", Self::MatrixMarket),
+        ("npz", Self::Npz),
+        ("tsv", Self::Tsv),
+        ("csv", Self::Csv),
+        ("dense", Self::Dense),
+        ("parquet", Self::Parquet),
+    ];
 
     /// The format that a file name promises, compression aside.
     pub fn of(path: &Path) -> Result<Self> {
@@ -27,13 +53,21 @@ impl Format {
         match stem.rsplit_once('.').map(|(_, extension)| extension) {
             Some("svm" | "svmlight" | "libsvm") => Ok(Self::Svmlight),
             Some("jsonl" | "ndjson") => Ok(Self::Jsonl),
+            Some("mtx" | "mm") => Ok(Self::MatrixMarket),
+            Some("npz") => Ok(Self::Npz),
+            Some("uci") => Ok(Self::Uci),
+            // As the UCI repository names them: docword.nips.txt
+            _ if stem.starts_with("docword") => Ok(Self::Uci),
             Some("txt" | "text") => Ok(Self::Text),
+            Some("tsv" | "tab") => Ok(Self::Tsv),
+            Some("csv") => Ok(Self::CsvOrDense),
+            Some("parquet" | "pq") => Ok(Self::Parquet),
             _ if path == Path::new(STDIN) => {
                 Err(Error::Usage("standard input has no name that tells its format; give --format".into()))
             }
             _ => Err(Error::Usage(format!(
-                "{}: cannot tell the corpus format from this name; it must end in .svm, .svmlight, .libsvm, \
-                 .jsonl, .ndjson or .txt (and .gz or .zst), or give --format",
+                "{}: cannot tell the corpus format from this name; it must end in .svm, .svmlight, .libsvm, .jsonl, .ndjson, \
+                 .txt, .tsv, .csv, .mtx, .mm, .npz, .uci, .parquet (and .gz or .zst) or begin with docword, or give --format",
                 path.display()
             ))),
         }

@@ -3,6 +3,7 @@
 use super::OnFault;
 use super::source::{Source, read_error};
 use crate::error::{Error, Result};
+use crate::faults;
 use std::io::{BufRead, Read};
 
 /// A longer line is no document: memory stays bounded whatever the file holds.
@@ -13,16 +14,18 @@ pub(super) struct Lines {
     line: Vec<u8>,
     number: u64,
     ended: bool,
+    /// The current line is to come once more.
+    again: bool,
 }
 
 impl Lines {
     pub(super) fn new(source: Source) -> Self {
-        Self { source, line: Vec::new(), number: 0, ended: false }
+        Self { source, line: Vec::new(), number: 0, ended: false, again: false }
     }
 
     /// The next line, or none at the end. A line with NUL bytes is a fault and passed over.
     pub(super) fn next(&mut self, on_fault: &mut OnFault<'_>) -> Result<Option<&[u8]>> {
-        loop {
+        while !std::mem::take(&mut self.again) {
             if self.ended || !self.read_line()? {
                 return Ok(None);
             }
@@ -33,9 +36,24 @@ impl Lines {
                 "a NUL byte: this is no UTF-8 text; if it is UTF-16, convert it with iconv -f UTF-16 -t UTF-8".into(),
             ))?;
         }
+        Ok(Some(self.current()))
+    }
+
+    /// The line that `next` gave last.
+    pub(super) fn current(&self) -> &[u8] {
         let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        Ok(Some(if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line }))
+        if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line }
+    }
+
+    /// Lets `next` give the current line once more.
+    pub(super) fn repeat(&mut self) {
+        self.again = true;
+    }
+
+    /// The current line's number, from one.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     fn read_line(&mut self) -> Result<bool> {
@@ -53,12 +71,21 @@ impl Lines {
             )));
         }
         self.ended = self.line.is_empty();
+        if self.ended && self.number > 1 {
+            // What is wrong with the end is wrong at the last line.
+            self.number -= 1;
+        }
         Ok(!self.ended)
     }
 
     /// A fault in the current line.
     pub(super) fn fault(&self, message: String) -> Error {
-        Error::input(self.source.name(), Some(self.number), message)
+        self.fault_at(self.number, message)
+    }
+
+    /// A fault in a line before.
+    pub(super) fn fault_at(&self, number: u64, message: String) -> Error {
+        Error::input(self.source.name(), Some(number), message)
     }
 }
 
@@ -68,4 +95,10 @@ pub(super) fn utf8(line: &[u8]) -> Result<&str, String> {
         let (at, byte) = (e.valid_up_to() + 1, line[e.valid_up_to()]);
         format!("byte {at} (0x{byte:02x}) is not UTF-8; if the file is Latin-1, convert it with iconv -f LATIN1 -t UTF-8")
     })
+}
+
+/// A field as it stands in a message: not more of it than fits a line, and nothing that would move the cursor.
+pub(super) fn shown(field: &[u8]) -> String {
+    let text = faults::shown(&String::from_utf8_lossy(&field[..field.len().min(60)]));
+    if field.len() > 60 { text + "..." } else { text }
 }

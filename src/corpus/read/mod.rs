@@ -1,11 +1,26 @@
 //! Reading documents: one trait, one file a format. Readers stream; none trusts what a header claims.
 
+mod columns;
+mod coordinates;
+mod csv;
+mod dense;
+mod entries;
 mod format;
 mod jsonl;
 mod lines;
+mod matrix;
+mod matrix_market;
+mod npz;
+mod npz_archive;
+mod parquet;
+mod records;
 mod source;
 mod svmlight;
+mod table;
+#[cfg(test)]
+mod testing;
 mod text;
+mod uci;
 
 pub use format::Format;
 pub use source::{MAX_EXPANSION, STDIN};
@@ -14,6 +29,7 @@ use super::Document;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use lines::Lines;
+use records::Records;
 use source::Source;
 use std::io::Read;
 use std::path::Path;
@@ -124,5 +140,15 @@ fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dy
         Format::Svmlight => Box::new(svmlight::Svmlight::new(Lines::new(source), options.zero_based)),
         Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source))),
         Format::Text => Box::new(text::Text::new(Lines::new(source))),
+        Format::Uci => Box::new(uci::open(source)?),
+        Format::MatrixMarket => Box::new(matrix_market::open(source)?),
+        Format::Npz => Box::new(npz::open(source)?),
+        Format::Tsv => {
+            Box::new(table::Table::new(Records::plain(Lines::new(source), b'\t'), &options.columns)?)
+        }
+        Format::Csv => Box::new(csv::open_text(Lines::new(source), &options.columns)?),
+        Format::Dense => Box::new(csv::open_dense(Lines::new(source), &options.columns)?),
+        Format::Parquet => Box::new(parquet::Parquet::open(source, &options.columns)?),
+        Format::CsvOrDense => csv::open(Lines::new(source), &options.columns)?,
     })
 }

@@ -1,6 +1,6 @@
 //! SVMlight / libsvm: `label column:value ... # comment`; column j is token j - 1, values above zero mean present.
 
-use super::lines::Lines;
+use super::lines::{Lines, shown};
 use super::{Document, OnFault, Reader, Tokens};
 use crate::error::Result;
 
@@ -87,10 +87,4 @@ fn parse_entry(field: &[u8], colon: usize, first: u32) -> Result<Option<u32>, St
         Some(value) if value.is_finite() => Ok((value > 0.0).then_some(column - first)),
         _ => Err(format!("value of '{}' is not a finite number", shown(field))),
     }
-}
-
-/// A field as it stands in a message: not more of it than fits a line.
-fn shown(field: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&field[..field.len().min(60)]).into_owned();
-    if field.len() > 60 { text + "..." } else { text }
 }

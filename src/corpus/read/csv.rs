@@ -1,0 +1,63 @@
+//! CSV: what separates the cells, and whether they are text or numbers, as the first line tells.
+
+use super::dense::Dense;
+use super::lines::Lines;
+use super::records::Records;
+use super::table::{TEXT, Table};
+use super::{Column, Columns, Reader};
+use crate::error::Result;
+
+/// Text if a column for it is chosen or called so, else numbers.
+pub(super) fn open(mut lines: Lines, columns: &Columns) -> Result<Box<dyn Reader>> {
+    let first = first_line(&mut lines)?;
+    Ok(if columns.text.is_some() || separator_of_names(first, &[TEXT]).is_some() {
+        Box::new(open_text(lines, columns)?)
+    } else {
+        Box::new(open_dense(lines, columns)?)
+    })
+}
+
+/// A table with a column of text.
+pub(super) fn open_text(mut lines: Lines, columns: &Columns) -> Result<Table> {
+    let chosen = [&columns.text, &columns.id, &columns.label].into_iter().flatten();
+    let mut names: Vec<&str> = chosen
+        .filter_map(|column| match column {
+            Column::Name(name) => Some(name.as_str()),
+            Column::Number(_) => None,
+        })
+        .collect();
+    names.push(TEXT);
+    // Where the first line is no header, a semicolon in it is more likely text.
+    let separator = separator_of_names(first_line(&mut lines)?, &names).unwrap_or(b',');
+    Table::new(Records::quoted(lines, separator), columns)
+}
+
+/// A table of numbers.
+pub(super) fn open_dense(mut lines: Lines, columns: &Columns) -> Result<Dense> {
+    let first = first_line(&mut lines)?;
+    // The last one wins a tie: decimal commas stand between semicolons.
+    let count = |separator: &u8| memchr::memchr_iter(*separator, first).count();
+    let separator =
+        [b',', b';', b'\t'].into_iter().max_by_key(count).filter(|s| count(s) > 0).unwrap_or(b',');
+    Dense::new(Records::quoted(lines, separator), columns)
+}
+
+/// A look at the first line that is not empty.
+fn first_line(lines: &mut Lines) -> Result<&[u8]> {
+    while let Some(line) = lines.next(&mut Err)? {
+        if !line.is_empty() {
+            lines.repeat();
+            break;
+        }
+    }
+    Ok(lines.current())
+}
+
+/// The separator that sets off one of these names in a header.
+fn separator_of_names(line: &[u8], names: &[&str]) -> Option<u8> {
+    let is_name = |cell: &[u8]| {
+        let bare = cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell);
+        names.iter().any(|name| name.as_bytes() == bare)
+    };
+    [b',', b';', b'\t'].into_iter().find(|separator| line.split(|byte| byte == separator).any(is_name))
+}

@@ -1,0 +1,295 @@
+//! Dense 0/1 tables: a document a row, a token a column; values above zero mean present.
+
+use super::columns::find;
+use super::lines::{shown, utf8};
+use super::records::Records;
+use super::{Columns, Document, OnFault, Reader, Tokens};
+use crate::error::{Error, Result};
+use rustc_hash::FxHashMap;
+
+/// A cell longer than this is hardly a number with a slip in it.
+const LONG_CELL: usize = 20;
+
+pub(super) struct Dense {
+    records: Records,
+    /// The tokens' names, where there is a header.
+    names: Option<Vec<String>>,
+    id: Option<usize>,
+    label: Option<usize>,
+    n_cells: usize,
+    n_tokens: u32,
+    any_row_read: bool,
+}
+
+impl Dense {
+    /// Reads the header, or has a look at the first row.
+    pub(super) fn new(records: Records, columns: &Columns) -> Result<Self> {
+        if columns.text.is_some() {
+            return Err(Error::Usage(
+                "a dense table has no text; give either --text-column or --format dense".into(),
+            ));
+        }
+        let mut dense = Self {
+            records,
+            names: None,
+            id: None,
+            label: None,
+            n_cells: 0,
+            n_tokens: 0,
+            any_row_read: false,
+        };
+        if dense.records.next(&mut Err)? {
+            dense.take_first(columns).map_err(|message| dense.records.fault(message))?;
+        }
+        Ok(dense)
+    }
+
+    fn take_first(&mut self, columns: &Columns) -> Result<(), String> {
+        let first = self.records.names();
+        self.n_cells = first.len();
+        let place = |column: &Option<_>| column.as_ref().map(|column| find(column, &first)).transpose();
+        (self.id, self.label) = (place(&columns.id)?, place(&columns.label)?);
+        let is_token = |at: usize| Some(at) != self.id && Some(at) != self.label;
+        let token_cells = || self.records.cells().enumerate().filter(|(at, _)| is_token(*at));
+        self.n_tokens = token_cells().count() as u32;
+        let all_numbers = token_cells().all(|(_, cell)| number(cell).is_some());
+        if all_numbers && !columns.header && !columns.any_by_name() {
+            self.records.repeat();
+            return Ok(());
+        }
+        let mut seen = FxHashMap::default();
+        let mut names = Vec::with_capacity(first.len());
+        for (at, cell) in token_cells() {
+            let column = at + 1;
+            let name = utf8(cell).map_err(|message| format!("column {column}: {message}"))?;
+            if name.is_empty() {
+                return Err(format!(
+                    "column {column} has no name; name it, or take it out with --id-column {column}"
+                ));
+            }
+            if let Some(before) = seen.insert(name, column) {
+                let name = shown(cell);
+                return Err(format!("columns {before} and {column} are both called '{name}'; rename one"));
+            }
+            names.push(name.to_owned());
+        }
+        self.names = Some(names);
+        Ok(())
+    }
+
+    /// Fills the document from the current row.
+    fn fill(&self, document: &mut Document) -> Result<(), String> {
+        let (mut n_cells, mut token, mut fault) = (0, 0, None);
+        for (at, cell) in self.records.cells().enumerate() {
+            n_cells += 1;
+            if Some(at) == self.id || Some(at) == self.label {
+                let text = utf8(cell).map_err(|message| format!("column {n_cells}: {message}"))?;
+                let roles = [(self.id, &mut document.id), (self.label, &mut document.label)];
+                roles
+                    .into_iter()
+                    .filter(|(column, _)| *column == Some(at))
+                    .for_each(|(_, value)| value.push_str(text));
+                continue;
+            }
+            match cell {
+                b"0" | b"" => {}
+                b"1" => document.tokens.push(token),
+                _ => match number(cell).filter(|value| value.is_finite()) {
+                    Some(value) => document.tokens.extend((value > 0.0).then_some(token)),
+                    None => fault = fault.or(Some((at, token, cell))),
+                },
+            }
+            token += 1;
+        }
+        if n_cells != self.n_cells {
+            return Err(format!("the row has {n_cells} cells, but the first has {}", self.n_cells));
+        }
+        fault.map_or(Ok(()), |(at, token, cell)| Err(self.no_number(at, token, cell)))
+    }
+
+    fn no_number(&self, at: usize, token: u32, cell: &[u8]) -> String {
+        let name =
+            self.names.as_ref().map(|names| format!(" ('{}')", shown(names[token as usize].as_bytes())));
+        let mut message = format!(
+            "column {}{}: '{}' is not a finite number; give 0 or 1",
+            at + 1,
+            name.unwrap_or_default(),
+            shown(cell)
+        );
+        if !self.any_row_read && cell.len() > LONG_CELL {
+            message += &format!("; if this is text, give --text-column {}", at + 1);
+        }
+        message
+    }
+}
+
+impl Reader for Dense {
+    fn read(&mut self, document: &mut Document, on_fault: &mut OnFault<'_>) -> Result<bool> {
+        while self.records.next(on_fault)? {
+            let filled = self.fill(document);
+            self.any_row_read = true;
+            match filled {
+                Ok(()) => return Ok(true),
+                Err(message) => on_fault(self.records.fault(message))?,
+            }
+            document.clear();
+        }
+        Ok(false)
+    }
+
+    fn tokens(&self) -> Tokens<'_> {
+        Tokens::Numbers { n_tokens: Some(self.n_tokens), names: self.names.as_deref() }
+    }
+}
+
+/// A cell's number; an empty cell is zero.
+fn number(cell: &[u8]) -> Option<f64> {
+    match cell.trim_ascii() {
+        b"" => Some(0.0),
+        cell => std::str::from_utf8(cell).ok()?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{faults, mutations, read_all};
+    use super::super::{Column, Columns, Format, ReadOptions, Tokens, open_stream};
+    use std::io::{Cursor, Write};
+    use std::path::Path;
+
+    fn any() -> ReadOptions {
+        ReadOptions::default()
+    }
+
+    fn tokens(bytes: &[u8], options: &ReadOptions) -> Vec<Vec<u32>> {
+        let (documents, faults) = read_all("a.csv", bytes, options).unwrap();
+        assert!(faults.is_empty(), "{faults:?}");
+        documents.into_iter().map(|document| document.tokens).collect()
+    }
+
+    /// How many tokens there are, and their names.
+    fn names(bytes: &[u8], options: &ReadOptions) -> (Option<u32>, Option<Vec<String>>) {
+        let reader = open_stream(Path::new("a.csv"), Cursor::new(bytes.to_vec()), options).unwrap();
+        match reader.tokens() {
+            Tokens::Numbers { n_tokens, names } => (n_tokens, names.map(<[String]>::to_vec)),
+            Tokens::Words => panic!("a dense table has numbers"),
+        }
+    }
+
+    #[test]
+    fn values_above_zero_are_present() {
+        let rows = b"0,1,1\n1,0,\n0.5,-1,1e-9\n 1 , 0,\"1\"\n0,0,0\n";
+        assert_eq!(tokens(rows, &any()), [vec![1, 2], vec![0], vec![0, 2], vec![0, 2], vec![]]);
+        assert_eq!(names(rows, &any()), (Some(3), None));
+    }
+
+    #[test]
+    fn the_header_has_the_names_unless_it_is_all_numbers() {
+        let table = b"cat,\"a, b\",3\n1,0,1\n";
+        let expected = ["cat", "a, b", "3"].map(String::from).to_vec();
+        assert_eq!(names(table, &any()), (Some(3), Some(expected)));
+        assert_eq!(tokens(table, &any()), [[0, 2]]);
+        let header = ReadOptions { columns: Columns { header: true, ..Default::default() }, ..any() };
+        assert_eq!(names(b"1,0\n1,1\n", &header).1, Some(vec!["1".into(), "0".into()]));
+        assert_eq!(tokens(b"1,0\n1,1\n", &header), [[0, 1]]);
+        assert_eq!(tokens(b"1,0\n1,1\n", &any()), [vec![0], vec![0, 1]]);
+    }
+
+    #[test]
+    fn separators_line_ends_marks_and_compression() {
+        for table in [&b"a;b\n1;0\n0,5;1"[..], b"a\tb\r\n1\t0\r\n1\t1\r\n", b"\xef\xbb\xbfa,b\n1,0\n\n1,1"] {
+            let decimal_comma = table.contains(&b';');
+            let (documents, faults) = read_all("a.csv", table, &any()).unwrap();
+            assert_eq!(documents[0].tokens, [0]);
+            assert_eq!(documents.len() + faults.len(), 2);
+            assert_eq!(decimal_comma, !faults.is_empty());
+            assert_eq!(names(table, &any()).1, Some(vec!["a".into(), "b".into()]));
+        }
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(b"a,b\n0,1\n").unwrap();
+        assert_eq!(read_all("a.csv.gz", &gz.finish().unwrap(), &any()).unwrap().0[0].tokens, [1]);
+    }
+
+    #[test]
+    fn id_and_label_are_no_tokens() {
+        let by_name = Columns {
+            id: Some(Column::Name("id".into())),
+            label: Some(Column::Name("y".into())),
+            ..Default::default()
+        };
+        let options = ReadOptions { columns: by_name, ..any() };
+        let table = b"id,cat,y,dog\nd1,0,pos,1\n";
+        assert_eq!(names(table, &options), (Some(2), Some(vec!["cat".into(), "dog".into()])));
+        let (documents, _) = read_all("a.csv", table, &options).unwrap();
+        let found = (&*documents[0].tokens, &*documents[0].id, &*documents[0].label);
+        assert_eq!(found, (&[1][..], "d1", "pos"));
+        let by_number = Columns { id: Some(Column::Number(1)), ..Default::default() };
+        let options = ReadOptions { columns: by_number, ..any() };
+        let (documents, _) = read_all("a.csv", b"d1,0,1\nd2,1,1\n", &options).unwrap();
+        assert_eq!((documents.len(), &*documents[0].id, &*documents[0].tokens), (2, "d1", &[1][..]));
+    }
+
+    #[test]
+    fn without_rows_there_are_no_documents() {
+        assert_eq!(tokens(b"", &any()), Vec::<Vec<u32>>::new());
+        assert_eq!(names(b"", &any()), (Some(0), None));
+        assert_eq!(tokens(b"a,b\n", &any()), Vec::<Vec<u32>>::new());
+        assert_eq!(names(b"a,b", &any()).0, Some(2));
+    }
+
+    #[test]
+    fn a_fault_names_line_and_column_and_the_next_row_is_read() {
+        let table = b"a,b,c\n1,nan,0\n1,0\n1,0,0,1\n0,inf,x\n0,x\0,0\n0,1,0\n";
+        let (documents, faults) = read_all("a.csv", table, &any()).unwrap();
+        assert_eq!(documents.len(), 1);
+        assert_eq!(documents[0].tokens, [1]);
+        assert_eq!(faults[0], "a.csv:2: column 2 ('b'): 'nan' is not a finite number; give 0 or 1");
+        assert_eq!(faults[1], "a.csv:3: the row has 2 cells, but the first has 3");
+        assert_eq!(faults[2], "a.csv:4: the row has 4 cells, but the first has 3");
+        assert_eq!(faults[3], "a.csv:5: column 2 ('b'): 'inf' is not a finite number; give 0 or 1");
+        assert!(faults[4].starts_with("a.csv:6: a NUL byte"));
+        assert_eq!(faults.len(), 5);
+    }
+
+    #[test]
+    fn names_are_unique_and_not_empty() {
+        let twice = faults("a.csv", b"a,b,a\n", &any());
+        assert_eq!(twice, ["a.csv:1: columns 1 and 3 are both called 'a'; rename one"]);
+        let nameless = faults("a.csv", b",b,a\n", &any());
+        assert_eq!(nameless, ["a.csv:1: column 1 has no name; name it, or take it out with --id-column 1"]);
+        assert!(faults("a.csv", b"a,\xff\n", &any())[0].starts_with("a.csv:1: column 2: byte 1 (0xff)"));
+    }
+
+    #[test]
+    fn text_in_the_first_row_suggests_a_text_column() {
+        let table = b"id,body\n1,the cat sat on the mat again\n2,the cat sat on the mat again\n";
+        let faults = faults("a.csv", table, &any());
+        assert!(faults[0].ends_with("if this is text, give --text-column 2"), "{faults:?}");
+        assert!(faults[1].ends_with("give 0 or 1"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_csv_file_is_text_if_a_column_is_called_so_and_a_format_given_decides() {
+        let table = b"text,a\n1,0\n";
+        assert_eq!(read_all("a.csv", table, &any()).unwrap().0[0].text, "1");
+        let dense = ReadOptions { format: Some(Format::Dense), ..any() };
+        assert_eq!(read_all("a.csv", table, &dense).unwrap().0[0].tokens, [0]);
+        let numbered = Columns { text: Some(Column::Number(2)), ..Default::default() };
+        let numbered = ReadOptions { columns: numbered, ..any() };
+        assert_eq!(read_all("a.csv", b"1,0\n", &numbered).unwrap().0[0].text, "0");
+        let csv = ReadOptions { format: Some(Format::Csv), ..any() };
+        assert_eq!(read_all("a.csv", b"1\n", &csv).unwrap().0[0].text, "1");
+        assert!(read_all("a.csv", table, &ReadOptions { format: Some(Format::Dense), ..numbered }).is_err());
+    }
+
+    #[test]
+    fn no_mutation_of_a_good_file_panics() {
+        let mut n_read = 0;
+        for bytes in
+            mutations(b"cat,dog,\"a \"\"b\"\"\"\n0,1,1\n1,0,\n0.5,-1,1\n", b"\"\"\t,,;\n\n\r\0\xff-.e", 2000)
+        {
+            n_read += usize::from(read_all("a.csv", &bytes, &any()).is_ok());
+        }
+        assert!(n_read > 500, "{n_read}");
+    }
+}

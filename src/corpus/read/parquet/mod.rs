@@ -1,0 +1,134 @@
+//! Parquet: a column of text, or of lists of tokens; a document a row. Read row group by row group, in batches.
+
+mod batch;
+mod footer;
+mod guard;
+mod pages;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use super::source::{OnDisk, Source};
+use super::{Columns, Document, OnFault, Reader};
+use crate::error::{Error, Result};
+use batch::{Batch, RowGroup};
+use guard::guarded;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use schema::Leaves;
+use std::fs::File;
+use std::path::PathBuf;
+
+pub(super) struct Parquet {
+    name: PathBuf,
+    on_disk: OnDisk,
+    file: SerializedFileReader<File>,
+    leaves: Leaves,
+    /// Values of the text column are tokens, not texts.
+    in_lists: bool,
+    next_group: usize,
+    group: Option<RowGroup>,
+    batch: Batch,
+    /// Rows given out so far.
+    row: u64,
+    ended: bool,
+}
+
+impl Parquet {
+    pub(super) fn open(source: Source, columns: &Columns) -> Result<Self> {
+        let name = source.name().to_owned();
+        let on_disk = source.into_file()?;
+        let mut file = on_disk.open().map_err(|e| Error::io(&name, e))?;
+        let n_bytes = file.metadata().map_err(|e| Error::io(&name, e))?.len();
+        let checked = footer::check_schema(&mut file, n_bytes).map_err(|e| Error::io(&name, e))?;
+        checked.map_err(|m| Error::input(&name, None, m))?;
+        let file =
+            unless_damaged(|| SerializedFileReader::new(file)).map_err(|m| Error::input(&name, None, m))?;
+        let metadata = file.metadata();
+        schema::check_sizes(metadata, n_bytes).map_err(|m| Error::input(&name, None, damaged(&m)))?;
+        let schema = metadata.file_metadata().schema_descr();
+        let leaves = schema::choose(schema, columns).map_err(|m| Error::input(&name, None, m))?;
+        let in_lists = schema.column(leaves.text).max_rep_level() > 0;
+        let batch = Batch::default();
+        let (next_group, group) = (0, None);
+        Ok(Self { name, on_disk, file, leaves, in_lists, next_group, group, batch, row: 0, ended: false })
+    }
+
+    /// Reads the next batch of rows; false at the end.
+    fn next_batch(&mut self) -> Result<bool, String> {
+        unless_damaged(|| {
+            loop {
+                if let Some(group) = &mut self.group
+                    && group.next(&mut self.batch)?
+                {
+                    return Ok(true);
+                }
+                if self.next_group == self.file.num_row_groups() {
+                    return Ok(false);
+                }
+                self.group = Some(RowGroup::open(&self.file, self.next_group, self.leaves)?);
+                self.next_group += 1;
+            }
+        })
+    }
+
+    /// Fills the document from the next row of the batch; none at its end.
+    fn next_row(&mut self, document: &mut Document) -> Option<Result<(), String>> {
+        let (values, id, label) = self.batch.next()?;
+        document.id.push_str(id);
+        document.label.push_str(label);
+        self.row += 1;
+        Some(fill(values, self.in_lists, document).map_err(|message| format!("row {}: {message}", self.row)))
+    }
+}
+
+fn fill(values: &[ByteArray], in_lists: bool, document: &mut Document) -> Result<(), String> {
+    for value in values {
+        let text = value.as_utf8().map_err(|e| format!("a text or token is not UTF-8 ({e})"))?;
+        if in_lists {
+            document.words.push(text);
+        } else {
+            document.text.push_str(text);
+        }
+    }
+    Ok(())
+}
+
+impl Reader for Parquet {
+    fn read(&mut self, document: &mut Document, on_fault: &mut OnFault<'_>) -> Result<bool> {
+        while !self.ended {
+            match self.next_row(document) {
+                Some(Ok(())) => return Ok(true),
+                Some(Err(message)) => {
+                    document.clear();
+                    on_fault(Error::input(&self.name, None, message))?;
+                }
+                None => {
+                    // Nothing is read after an error, least of all after a panic.
+                    self.ended = true;
+                    let more = self.next_batch().map_err(|m| Error::input(&self.name, None, m))?;
+                    if !more {
+                        self.on_disk.check_unchanged().map_err(|e| Error::io(&self.name, e))?;
+                    }
+                    self.ended = !more;
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Runs what reads the file; errors and panics of the Parquet library are told alike.
+fn unless_damaged<T>(run: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, String> {
+    match guarded(run) {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(ParquetError::NYI(what))) => Err(format!("Parquet with this cannot be read: {what}")),
+        Ok(Err(error)) => Err(damaged(&error.to_string())),
+        Err(panic) => Err(damaged(&panic)),
+    }
+}
+
+fn damaged(why: &str) -> String {
+    format!("the Parquet file is damaged ({why}); fetch or write it again")
+}
