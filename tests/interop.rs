@@ -21,7 +21,8 @@ fn fixtures() -> PathBuf {
 /// Names of the files with this ending, sorted.
 fn files(ending: &str) -> Vec<String> {
     let entries = std::fs::read_dir(fixtures()).unwrap();
-    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| name.ends_with(ending));
     names.sort();
     names
@@ -39,7 +40,8 @@ fn named() -> IngestOptions {
 
 /// Every word of a text.
 fn every_word() -> IngestOptions {
-    let words = WordOptions { stop_words: StopWords::default(), min_df: Some(Df::Docs(1)), ..WordOptions::default() };
+    let words =
+        WordOptions { stop_words: StopWords::default(), min_df: Some(Df::Docs(1)), ..WordOptions::default() };
     IngestOptions { words, ..IngestOptions::default() }
 }
 
@@ -49,7 +51,8 @@ fn check(name: &str, corpus: &Corpus, has_ids: bool, has_labels: bool) {
     assert_eq!(corpus.n_docs(), expected.len(), "{name}");
     let names = corpus.token_names().unwrap();
     for (doc_ix, mut expected) in expected.into_iter().enumerate() {
-        let mut tokens: Vec<&str> = corpus.tokens(doc_ix).iter().map(|&token| names.get(token as usize)).collect();
+        let mut tokens: Vec<&str> =
+            corpus.tokens(doc_ix).iter().map(|&token| names.get(token as usize)).collect();
         tokens.sort_unstable();
         expected.tokens.sort_unstable();
         assert_eq!(tokens, expected.tokens, "{name}, document {doc_ix}");
