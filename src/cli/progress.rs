@@ -79,6 +79,8 @@ struct Unit {
     /// Plain lines count in so many.
     scale: f64,
     name: &'static str,
+    /// What goes on when all is counted.
+    after: &'static str,
 }
 
 const DOCUMENTS: Unit = Unit {
@@ -87,6 +89,7 @@ const DOCUMENTS: Unit = Unit {
     open_template: "{msg} {spinner} {human_pos} documents, {rate}",
     scale: 1.0,
     name: "documents",
+    after: "finishing",
 };
 
 const BYTES: Unit = Unit {
@@ -95,6 +98,7 @@ const BYTES: Unit = Unit {
     open_template: "{msg} {spinner} {bytes}, {bytes_per_sec}",
     scale: 1e6,
     name: "MB",
+    after: "all read, writing",
 };
 
 fn follow(
@@ -111,11 +115,14 @@ fn follow(
         std::thread::park_timeout(Duration::from_millis(100));
         let n_done = ((unit.count)(monitor) - first).min(whole.unwrap_or(u64::MAX));
         bar.set_position(n_done);
+        if whole == Some(n_done) {
+            bar.set_message(unit.after);
+        }
         let Some(what) = plain.filter(|_| last_line.elapsed() >= LINE_EVERY && n_done > 0) else { continue };
         let rate = n_done as f64 / start.elapsed().as_secs_f64();
         let (shown, shown_rate, name) = (n_done as f64 / unit.scale, rate / unit.scale, unit.name);
         match whole {
-            Some(whole) if n_done >= whole => continue,
+            Some(whole) if n_done >= whole => tell(format_args!("{what}: {}", unit.after)),
             Some(whole) => {
                 let (left, all) = ((whole - n_done) as f64 / rate, whole as f64 / unit.scale);
                 tell(format_args!(

@@ -280,7 +280,7 @@ impl<'a> Ingest<'a> {
             let Document { tokens, id, label, .. } = document;
             match numbers {
                 Numbers::Unnamed => {
-                    self.result.n_docs += 1;
+                    count_doc(&mut self.result)?;
                     self.result.n_empty += u64::from(tokens.is_empty());
                     self.result.n_known += tokens.len() as u64;
                     self.sink.push(tokens, id, label)?;
@@ -428,15 +428,24 @@ fn put(
     label: &str,
 ) -> Result<()> {
     plan.apply(&buffers.sequence, &mut buffers.joined, &mut buffers.tokens);
-    result.n_docs += 1;
+    count_doc(result)?;
     result.n_empty += u64::from(buffers.tokens.is_empty());
     result.n_known += buffers.tokens.len() as u64;
     sink.push(&mut buffers.tokens, id, label)
 }
 
+/// Documents have numbers of 32 bits.
+fn count_doc(result: &mut Ingested) -> Result<()> {
+    result.n_docs += 1;
+    if result.n_docs > u64::from(u32::MAX) {
+        return Err(Error::Usage(format!("a corpus has at most {} documents; split the input", u32::MAX)));
+    }
+    Ok(())
+}
+
 /// In how many documents every word and phrase is.
 fn document_frequency(spill: &mut Spill, plan: &Plan, n_all: usize, monitor: &Monitor) -> Result<Vec<u64>> {
-    let (mut df, mut last_doc) = (vec![0u64; n_all], vec![0u32; n_all]);
+    let (mut df, mut last_doc) = (vec![0u64; n_all], vec![0u64; n_all]);
     let (mut doc, mut joined) = (0, Vec::new());
     spill.replay(|sequence, _, _| {
         doc += 1;

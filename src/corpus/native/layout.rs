@@ -1,4 +1,4 @@
-//! The header: little-endian, 272 bytes.
+//! The header: little-endian, 248 bytes.
 
 use bytemuck::{Pod, Zeroable};
 use twox_hash::XxHash3_64;

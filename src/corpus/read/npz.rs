@@ -139,6 +139,9 @@ impl Entries for Npz {
             let value =
                 self.data.next_f64().map_err(|e| read_error(&self.name, None, e))?.unwrap_or_default();
             self.n_read += 1;
+            if self.n_read.is_multiple_of(1 << 16) {
+                self.file.report(self.n_read, self.n_entries);
+            }
             match self.parse_entry(row, col, value) {
                 Ok(None) => {}
                 Ok(entry) => return Ok(entry),

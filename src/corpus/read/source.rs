@@ -24,8 +24,8 @@ pub(super) struct Source {
     name: PathBuf,
     reader: Box<dyn BufRead + Send>,
     plain: bool,
-    /// The file on disk, where the stream is just its bytes.
-    plain_file: Option<(PathBuf, Metadata)>,
+    /// The file on disk, where the stream is just its bytes, and who watches it being read.
+    plain_file: Option<(PathBuf, Metadata, Arc<Monitor>)>,
 }
 
 impl Source {
@@ -39,7 +39,7 @@ impl Source {
         if opened.is_dir() {
             return Err(Error::Usage(format!("{} is a folder; give a file", path.display())));
         }
-        let on_disk = opened.is_file().then(|| (path.to_owned(), opened.clone()));
+        let on_disk = opened.is_file().then(|| (path.to_owned(), opened.clone(), Arc::clone(&monitor)));
         let mut source = Self::new(path, Box::new(Counted { inner: Unchanged { file, opened }, monitor }))?;
         source.plain_file = on_disk.filter(|_| source.plain);
         Ok(source)
@@ -53,10 +53,9 @@ impl Source {
             Compressed { inner: stream, n_bytes: Arc::clone(&n_compressed) },
         );
         let start = raw.fill_buf().map_err(|e| Error::io(name, e))?;
-        let ends_in = |end: &str| name.extension().is_some_and(|e| e.eq_ignore_ascii_case(end));
-        let decoder: Box<dyn Read + Send> = if ends_in("gz") || start.starts_with(&[0x1f, 0x8b]) {
+        let decoder: Box<dyn Read + Send> = if ends_in(name, "gz") || start.starts_with(&[0x1f, 0x8b]) {
             Box::new(MultiGzDecoder::new(raw))
-        } else if ends_in("zst") || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        } else if ends_in(name, "zst") || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             Box::new(zstd::Decoder::with_buffer(raw).map_err(|e| Error::io(name, e))?)
         } else {
             return Ok(Self { name: name.to_owned(), reader: Box::new(raw), plain: true, plain_file: None });
@@ -76,20 +75,24 @@ impl Source {
 
     /// The bytes as a file that can be opened more than once: for formats that are not read from front to back.
     pub(super) fn into_file(mut self) -> Result<OnDisk> {
-        if let Some((path, opened)) = self.plain_file {
-            return Ok(OnDisk { path, opened: Some(opened), _copy: None });
+        if let Some((path, opened, monitor)) = self.plain_file {
+            // The look at the first bytes was counted.
+            let n_reported = opened.len().min(BUFFER as u64);
+            return Ok(OnDisk { path, opened: Some((opened, monitor)), n_reported, _copy: None });
         }
         let mut copy = NamedTempFile::new().map_err(|e| Error::io(&self.name, e))?;
         io::copy(&mut self.reader, &mut copy).map_err(|e| read_error(&self.name, None, e))?;
         let copy = copy.into_temp_path();
-        Ok(OnDisk { path: copy.to_path_buf(), opened: None, _copy: Some(copy) })
+        Ok(OnDisk { path: copy.to_path_buf(), opened: None, n_reported: 0, _copy: Some(copy) })
     }
 }
 
 /// A file, or a copy of a stream that goes away with this.
 pub(super) struct OnDisk {
     path: PathBuf,
-    opened: Option<Metadata>,
+    opened: Option<(Metadata, Arc<Monitor>)>,
+    /// Bytes that the monitor knows of.
+    n_reported: u64,
     _copy: Option<TempPath>,
 }
 
@@ -98,32 +101,40 @@ impl OnDisk {
         File::open(&self.path)
     }
 
+    /// Tells the monitor that `n_done` of `n_all` are read: a file that is read here and there has no place to tell it by.
+    pub(super) fn report(&mut self, n_done: u64, n_all: u64) {
+        if let Some((opened, monitor)) = &self.opened {
+            let n_bytes = (opened.len() as f64 * n_done as f64 / n_all.max(1) as f64) as u64;
+            monitor.bytes_read.fetch_add(n_bytes.saturating_sub(self.n_reported), Ordering::Relaxed);
+            self.n_reported = self.n_reported.max(n_bytes);
+        }
+    }
+
     /// An error if the file is not what it was when it was opened.
     pub(super) fn check_unchanged(&self) -> io::Result<()> {
-        self.opened.as_ref().map_or(Ok(()), |opened| unchanged(&self.open()?, opened))
+        self.opened.as_ref().map_or(Ok(()), |(opened, _)| unchanged(&self.open()?, opened))
     }
+}
+
+fn ends_in(name: &Path, end: &str) -> bool {
+    name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end))
+}
+
+fn damaged(error: &io::Error) -> String {
+    format!("the compressed data is damaged or cut short ({error}); fetch the file again")
 }
 
 /// The error for a failed read: damaged compressed data is bad input, not a failing disk.
 pub(super) fn read_error(name: &Path, line: Option<u64>, error: io::Error) -> Error {
-    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
     if error.get_ref().is_some_and(|inner| inner.is::<Bomb>()) {
         return Error::input(name, line, error.to_string());
     }
+    // zstd tells damage by an error of its own.
+    let zstd = error.kind() == Other && error.raw_os_error().is_none() && ends_in(name, "zst");
     match error.kind() {
-        InvalidData | InvalidInput | UnexpectedEof => {
-            let message =
-                format!("the compressed data is damaged or cut short ({error}); fetch the file again");
-            Error::input(name, line, message)
-        }
-        // zstd tells damage by an error of its own.
-        _ if error.raw_os_error().is_none()
-            && name.extension().is_some_and(|e| e.eq_ignore_ascii_case("zst")) =>
-        {
-            let message =
-                format!("the compressed data is damaged or cut short ({error}); fetch the file again");
-            Error::input(name, line, message)
-        }
+        InvalidData | InvalidInput | UnexpectedEof => Error::input(name, line, damaged(&error)),
+        _ if zstd => Error::input(name, line, damaged(&error)),
         _ => Error::io(name, error),
     }
 }

@@ -107,6 +107,8 @@ impl Reader for Parquet {
                 None => {
                     // Nothing is read after an error, least of all after a panic.
                     self.ended = true;
+                    let n_rows = self.file.metadata().file_metadata().num_rows();
+                    self.on_disk.report(self.row, n_rows.max(0) as u64);
                     let more = self.next_batch().map_err(|m| Error::input(&self.name, None, m))?;
                     if !more {
                         self.on_disk.check_unchanged().map_err(|e| Error::io(&self.name, e))?;
