@@ -1,6 +1,6 @@
 //! Corpus formats, and which one a file name promises.
 
-use super::STDIN;
+use super::{Columns, ReadOptions, STDIN};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -45,6 +45,31 @@ impl Format {
         ("dense", Self::Dense),
         ("parquet", Self::Parquet),
     ];
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, format)| *format == self).map_or("csv", |(name, _)| name)
+    }
+
+    /// Refuses options that mean nothing for this format: a user who gave them would wonder.
+    pub(super) fn check(self, options: &ReadOptions) -> Result<()> {
+        let Columns { text, id, label, header } = &options.columns;
+        let table = matches!(self, Self::Tsv | Self::Csv | Self::Parquet | Self::CsvOrDense);
+        let dense = self == Self::Dense;
+        let refused = [
+            ("--text-column", text.is_some() && !table),
+            ("--id-column", id.is_some() && !table && !dense),
+            ("--label-column", label.is_some() && !table && !dense),
+            ("--header", *header && !table && !dense),
+            ("--zero-based", options.zero_based && self != Self::Svmlight),
+        ];
+        match refused.iter().find(|(_, refused)| *refused) {
+            Some((option, _)) => Err(Error::Usage(format!(
+                "{option} means nothing for a corpus that is read as {}",
+                self.name()
+            ))),
+            None => Ok(()),
+        }
+    }
 
     /// The format that a file name promises, compression aside.
     pub fn of(path: &Path) -> Result<Self> {

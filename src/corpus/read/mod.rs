@@ -136,6 +136,7 @@ pub fn open_stream(
 }
 
 fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    format.check(options)?;
     Ok(match format {
         Format::Svmlight => Box::new(svmlight::Svmlight::new(Lines::new(source), options.zero_based)),
         Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source))),
