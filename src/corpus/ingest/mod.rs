@@ -8,7 +8,7 @@ mod batches;
 mod spill;
 mod tokenise;
 
-use super::read::{ReadOptions, Reader, Tokens, open};
+use super::read::{Format, ReadOptions, Reader, Tokens, open};
 use super::text::phrases::{Neighbours, join};
 use super::vocabulary::{BREAK, Interner, WordOptions, choose};
 use super::{Corpus, Document, native};
@@ -66,15 +66,16 @@ pub struct Ingested {
     pub n_phrases: u64,
 }
 
-/// Reads a whole corpus into memory; a native one is mapped instead. Where documents come as words or text and no vocabulary is
-/// given, `known` is it: a model's tokens, say.
+/// Reads a whole corpus into memory; a native one is mapped instead, unless a vocabulary is given for it. Where documents come
+/// as words or text and no vocabulary is given, `known` is it: a model's tokens, say.
 pub fn read(
     path: &Path,
     options: &IngestOptions,
     known: Option<&[String]>,
     monitor: &Arc<Monitor>,
 ) -> Result<(Corpus, Ingested)> {
-    if options.read.format.is_none() && native::is_native(path) {
+    let native_wanted = matches!(options.read.format, None | Some(Format::Native));
+    if options.vocab.is_none() && native_wanted && native::is_native(path) {
         return Ok((native::open(path)?, Ingested::default()));
     }
     let mut reader = open(path, &options.read, monitor)?;

@@ -29,11 +29,13 @@ pub enum Format {
     Parquet,
     /// A `.csv` file: text if there is a column for it, else numbers.
     CsvOrDense,
+    /// The native corpus, known by its content.
+    Native,
 }
 
 impl Format {
     /// The formats that `--format` takes, by name.
-    pub const NAMES: [(&str, Self); 10] = [
+    pub const NAMES: [(&str, Self); 11] = [
         ("svmlight", Self::Svmlight),
         ("jsonl", Self::Jsonl),
         ("text", Self::Text),
@@ -44,6 +46,7 @@ impl Format {
         ("csv", Self::Csv),
         ("dense", Self::Dense),
         ("parquet", Self::Parquet),
+        ("native", Self::Native),
     ];
 
     fn name(self) -> &'static str {
@@ -87,12 +90,13 @@ impl Format {
             Some("tsv" | "tab") => Ok(Self::Tsv),
             Some("csv") => Ok(Self::CsvOrDense),
             Some("parquet" | "pq") => Ok(Self::Parquet),
+            Some("corpus") => Ok(Self::Native),
             _ if path == Path::new(STDIN) => {
                 Err(Error::Usage("standard input has no name that tells its format; give --format".into()))
             }
             _ => Err(Error::Usage(format!(
                 "{}: cannot tell the corpus format from this name; it must end in .svm, .svmlight, .libsvm, .jsonl, .ndjson, \
-                 .txt, .tsv, .csv, .mtx, .mm, .npz, .uci, .parquet (and .gz or .zst) or begin with docword, or give --format",
+                 .txt, .tsv, .csv, .mtx, .mm, .npz, .uci, .parquet (and .gz or .zst) or .corpus, or begin with docword, or give --format",
                 path.display()
             ))),
         }

@@ -10,6 +10,7 @@ mod jsonl;
 mod lines;
 mod matrix;
 mod matrix_market;
+mod native;
 mod npz;
 mod npz_archive;
 mod parquet;
@@ -26,6 +27,7 @@ pub use format::Format;
 pub use source::{MAX_EXPANSION, STDIN};
 
 use super::Document;
+use super::native::is_native;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use lines::Lines;
@@ -121,7 +123,14 @@ impl std::str::FromStr for Column {
 
 /// Opens a file, or standard input for `-`; what is read is counted in the monitor.
 pub fn open(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Result<Box<dyn Reader>> {
-    let format = options.format.map_or_else(|| Format::of(path), Ok)?;
+    let format = match options.format {
+        Some(format) => format,
+        None if is_native(path) => Format::Native,
+        None => Format::of(path)?,
+    };
+    if format == Format::Native && path != Path::new(STDIN) {
+        return Ok(Box::new(native::Native::open(path, monitor)?));
+    }
     start(format, Source::open(path, monitor)?, options)
 }
 
@@ -151,5 +160,9 @@ fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dy
         Format::Dense => Box::new(csv::open_dense(Lines::new(source), &options.columns)?),
         Format::Parquet => Box::new(parquet::Parquet::open(source, &options.columns)?),
         Format::CsvOrDense => csv::open(Lines::new(source), &options.columns)?,
+        Format::Native => {
+            let message = "a native corpus is mapped into memory: give its file, not a stream";
+            return Err(Error::input(source.name(), None, message));
+        }
     })
 }
