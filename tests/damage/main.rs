@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
 mod check;
+mod corpus;
 mod limits;
 mod models;

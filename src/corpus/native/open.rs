@@ -81,9 +81,13 @@ fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
     })();
     let corpus = corpus.ok_or_else(|| format!("a section does not lie within the file; {REMEDY}"))?;
     let each_or_none = |texts: &Strings, n: u64| texts.is_empty() || texts.len() as u64 == n;
+    let n_bytes = |section| header.places[section as usize].len;
+    let names_unsaid = header.named == 0 && (n_bytes(Section::NameEnds) > 0 || n_bytes(Section::Names) > 0);
     if corpus.n_docs() as u64 != header.n_docs
         || corpus.n_occurrences() as u64 != header.n_occurrences
         || header.n_docs > u64::from(u32::MAX)
+        || header.named > 1
+        || names_unsaid
         || !each_or_none(&corpus.ids, header.n_docs)
         || !each_or_none(&corpus.labels, header.n_docs)
         || corpus.token_names.as_ref().is_some_and(|names| names.len() as u64 != u64::from(header.n_tokens))
