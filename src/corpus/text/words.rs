@@ -58,13 +58,13 @@ impl StopWords {
 ///
 /// A single ASCII letter or digit is no word; in scripts where one character can be one, it is.
 pub fn split_words<'a>(lower_case: &'a str, mut on_word: impl FnMut(&'a str, bool)) {
-    let mut end_before = 0;
+    let mut end_before = None;
     for (begin, word) in lower_case.unicode_word_indices() {
-        let between = &lower_case.as_bytes()[end_before..begin];
-        let follows = begin > 0 && between.iter().all(|&b| b == b' ' || b == b'-');
+        let joins = |c: char| c.is_whitespace() || c == '-';
+        let follows = end_before.is_some_and(|end: usize| lower_case[end..begin].chars().all(joins));
         if word.len() > 1 {
             on_word(word, follows);
-            end_before = begin + word.len();
+            end_before = Some(begin + word.len());
         }
     }
 }
