@@ -7,6 +7,8 @@ use rustc_hash::FxHashMap;
 const MAX_PAIRS: usize = 1 << 22;
 /// A phrase occurs at least so often.
 const MIN_COUNT: u32 = 5;
+/// Words that always stand together have a score of one, but for this.
+const ROUNDING: f64 = 1e-9;
 
 /// Counts of words and of neighbours, by number.
 #[derive(Default)]
@@ -49,7 +51,7 @@ impl Neighbours {
             (p(count) / chance).ln() / -p(count).ln()
         };
         let good = |&(&pair, &count): &(&(u32, u32), &u32)| {
-            count >= MIN_COUNT.max(self.forgotten + 1) && score(pair, count) >= min_score
+            count >= MIN_COUNT.max(self.forgotten + 1) && score(pair, count) + ROUNDING >= min_score
         };
         let mut phrases: Vec<(u32, u32)> = self.pairs.iter().filter(good).map(|(&pair, _)| pair).collect();
         phrases.sort_unstable();
