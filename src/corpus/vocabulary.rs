@@ -114,13 +114,14 @@ impl Interner {
 /// The numbers of the tokens that `options` keep: those in most documents first, then by name.
 pub(super) fn choose(
     options: &WordOptions,
+    default_min_df: u64,
     df: &[u64],
     n_docs: u64,
     name: impl Fn(u32) -> String,
 ) -> Vec<u32> {
     // A share of documents is rounded: 0.07 of 100 is a little more than 7, and is meant to be 7.
     const ROUNDING: f64 = 1e-6;
-    let least = options.min_df.unwrap_or(Df::Docs(2)).docs(n_docs).max(1.0) - ROUNDING;
+    let least = options.min_df.unwrap_or(Df::Docs(default_min_df)).docs(n_docs).max(1.0) - ROUNDING;
     let most = options.max_df.map_or(f64::INFINITY, |df| df.docs(n_docs)) + ROUNDING;
     let kept = |&token: &u32| (least..=most).contains(&(df[token as usize] as f64));
     let mut tokens: Vec<u32> = (0..df.len() as u32).filter(kept).collect();

@@ -379,7 +379,7 @@ impl<'a> Ingest<'a> {
         let n_all = words.len() + phrases.len();
         let kept: Vec<u32> = if self.any_text || self.words.choose() {
             let df = document_frequency(&mut self.spill, plan, n_all, monitor)?;
-            choose(&self.words, &df, self.spill.n_docs(), name)
+            choose(&self.words, if self.any_text { 2 } else { 1 }, &df, self.spill.n_docs(), name)
         } else {
             (0..n_all as u32).collect()
         };
