@@ -231,7 +231,7 @@ impl<'a> Ingest<'a> {
         let stop_words = self.words.stop_words.clone();
         for_batches(reader, monitor, |documents| {
             match &numbers {
-                Some(numbers) => self.take_numbers(path, documents, numbers)?,
+                Some(numbers) => self.take_numbers(path, documents, numbers, phrases)?,
                 None => self.take_words(tokenise(documents, &stop_words, phrases), documents)?,
             }
             monitor.docs_done.fetch_add(documents.len() as u64, Ordering::Relaxed);
@@ -276,7 +276,13 @@ impl<'a> Ingest<'a> {
         Ok(number.unwrap_or(BREAK))
     }
 
-    fn take_numbers(&mut self, path: &Path, documents: &mut [Document], numbers: &Numbers) -> Result<()> {
+    fn take_numbers(
+        &mut self,
+        path: &Path,
+        documents: &mut [Document],
+        numbers: &Numbers,
+        phrases: bool,
+    ) -> Result<()> {
         for document in documents {
             let Document { tokens, id, label, .. } = document;
             match numbers {
@@ -304,7 +310,12 @@ impl<'a> Ingest<'a> {
                 }
             }
             self.buffers.sequence.clear();
-            self.buffers.sequence.append(tokens);
+            if phrases {
+                // Numbers are in no order of words: none follows another.
+                self.buffers.sequence.extend(tokens.iter().flat_map(|&token| [token, BREAK]));
+            } else {
+                self.buffers.sequence.append(tokens);
+            }
             self.put(id, label)?;
         }
         Ok(())
