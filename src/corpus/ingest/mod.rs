@@ -5,17 +5,18 @@
 //! vocabulary nothing is kept aside. Memory holds the words and a few batches, never the documents.
 
 mod batches;
+mod plan;
 mod spill;
 mod tokenise;
 
 use super::read::{Format, ReadOptions, Reader, Tokens, open};
-use super::text::phrases::{Neighbours, join};
+use super::text::phrases::Neighbours;
 use super::vocabulary::{BREAK, Interner, WordOptions, choose};
 use super::{Corpus, Document, native};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use batches::for_batches;
-use rustc_hash::FxHashMap;
+use plan::{Plan, document_frequency};
 use spill::Spill;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -138,48 +139,6 @@ struct Buffers {
     joined: Vec<u32>,
     tokens: Vec<u32>,
     number_of_local: Vec<u32>,
-}
-
-/// From the numbers of words, as they came, to the tokens of the vocabulary.
-#[derive(Default)]
-struct Plan {
-    phrases: FxHashMap<(u32, u32), u32>,
-    /// The token of every word and phrase; [`BREAK`] where it has none.
-    token_of: Vec<u32>,
-}
-
-impl Plan {
-    /// For a given vocabulary. A name with one space is a phrase; its words get numbers of their own beyond the vocabulary.
-    fn given(vocab: &[String], interner: &mut Interner) -> Result<Self> {
-        for (at, name) in vocab.iter().enumerate() {
-            if interner.intern(name)? != at as u32 {
-                return Err(Error::Usage(format!(
-                    "the vocabulary has '{name}' twice, the second time at {}",
-                    at + 1
-                )));
-            }
-        }
-        let mut plan = Self { phrases: FxHashMap::default(), token_of: (0..vocab.len() as u32).collect() };
-        for (at, name) in vocab.iter().enumerate() {
-            if let Some((first, second)) = name.split_once(' ').filter(|(_, second)| !second.contains(' ')) {
-                plan.phrases.insert((interner.intern(first)?, interner.intern(second)?), at as u32);
-            }
-        }
-        plan.token_of.resize(interner.len(), BREAK);
-        Ok(plan)
-    }
-
-    fn apply(&self, sequence: &[u32], joined: &mut Vec<u32>, tokens: &mut Vec<u32>) {
-        let sequence = if self.phrases.is_empty() {
-            sequence
-        } else {
-            join(sequence, &self.phrases, joined);
-            joined
-        };
-        tokens.clear();
-        let token = |word: &u32| self.token_of.get(*word as usize).copied().filter(|&token| token != BREAK);
-        tokens.extend(sequence.iter().filter_map(token));
-    }
 }
 
 impl<'a> Ingest<'a> {
@@ -453,23 +412,6 @@ fn count_doc(result: &mut Ingested) -> Result<()> {
         return Err(Error::Usage(format!("a corpus has at most {} documents; split the input", u32::MAX)));
     }
     Ok(())
-}
-
-/// In how many documents every word and phrase is.
-fn document_frequency(spill: &mut Spill, plan: &Plan, n_all: usize, monitor: &Monitor) -> Result<Vec<u64>> {
-    let (mut df, mut last_doc) = (vec![0u64; n_all], vec![0u64; n_all]);
-    let (mut doc, mut joined) = (0, Vec::new());
-    spill.replay(|sequence, _, _| {
-        doc += 1;
-        join(sequence, &plan.phrases, &mut joined);
-        for &word in joined.iter().filter(|&&word| word != BREAK) {
-            if std::mem::replace(&mut last_doc[word as usize], doc) != doc {
-                df[word as usize] += 1;
-            }
-        }
-        monitor.go_on()
-    })?;
-    Ok(df)
 }
 
 /// Passes a fault on as an error.
