@@ -308,7 +308,16 @@ impl<'a> Ingest<'a> {
     fn put(&mut self, id: &str, label: &str) -> Result<()> {
         match &self.plan {
             None => self.spill.push(&self.buffers.sequence, id, label),
-            Some(plan) => put(plan, self.sink, &mut self.result, &mut self.buffers, id, label),
+            Some(plan) => {
+                put(plan, self.sink, &mut self.result, &mut self.buffers, id, label)?;
+                let Self { result, interner, buffers, .. } = self;
+                for word in plan.lost(&buffers.joined) {
+                    result.n_unknown += 1;
+                    let name = || interner.names()[word as usize].to_owned();
+                    result.unknown_example.get_or_insert_with(name);
+                }
+                Ok(())
+            }
         }
     }
 

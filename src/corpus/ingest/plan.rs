@@ -36,6 +36,12 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Words that stand alone but are no tokens, only parts of phrases; in a document as [`Plan::apply`] left it.
+    pub(super) fn lost<'a>(&'a self, joined: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        let lost = |&word: &u32| word != BREAK && self.token_of.get(word as usize) == Some(&BREAK);
+        joined.iter().copied().filter(lost)
+    }
+
     pub(super) fn apply(&self, sequence: &[u32], joined: &mut Vec<u32>, tokens: &mut Vec<u32>) {
         let sequence = if self.phrases.is_empty() {
             sequence
