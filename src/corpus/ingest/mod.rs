@@ -356,19 +356,27 @@ impl<'a> Ingest<'a> {
             }
         };
         let n_all = words.len() + phrases.len();
-        let kept: Vec<u32> = if self.any_text || self.words.choose() {
+        let mut kept: Vec<u32> = (0..n_all as u32).collect();
+        plan.token_of = (0..n_all as u32).collect();
+        while self.any_text || self.words.choose() {
             let df = document_frequency(&mut self.spill, plan, n_all, monitor)?;
-            choose(&self.words, if self.any_text { 2 } else { 1 }, &df, self.spill.n_docs(), name)
-        } else {
-            (0..n_all as u32).collect()
-        };
+            let default_min_df = if self.any_text { 2 } else { 1 };
+            kept = choose(&self.words, default_min_df, &df, self.spill.n_docs(), name);
+            plan.token_of.fill(BREAK);
+            kept.iter().zip(0..).for_each(|(&number, token)| plan.token_of[number as usize] = token);
+            // A phrase that is no token must not swallow its words: without it there are more of them, so count again.
+            let Plan { phrases, token_of } = &mut *plan;
+            let n_phrases = phrases.len();
+            phrases.retain(|_, number| token_of[*number as usize] != BREAK);
+            if phrases.len() == n_phrases {
+                break;
+            }
+        }
         if kept.is_empty() && n_all > 0 {
             return Err(Error::Usage(format!(
                 "none of {n_all} different words is left in the vocabulary; lower --min-df or raise --max-df"
             )));
         }
-        plan.token_of = vec![BREAK; n_all];
-        kept.iter().zip(0..).for_each(|(&number, token)| plan.token_of[number as usize] = token);
         self.result.n_words = words.len() as u64;
         self.result.n_phrases = kept.iter().filter(|&&number| number as usize >= words.len()).count() as u64;
         Ok(kept.into_iter().map(name).collect())
