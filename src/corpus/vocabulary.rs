@@ -134,6 +134,7 @@ pub(super) fn choose(
 pub fn load_vocab(path: &Path) -> Result<Vec<String>> {
     if native::is_native(path) {
         let corpus = native::open(path)?;
+        corpus.verify()?;
         let names = corpus.token_names().map(|names| names.iter().map(str::to_owned).collect());
         return names.ok_or_else(|| Error::input(path, None, "this corpus has no names for its tokens"));
     }
