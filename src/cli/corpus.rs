@@ -10,7 +10,7 @@ use clap::Subcommand;
 use noisyor::Error;
 use noisyor::corpus::native::{self, NativeWriter};
 use noisyor::corpus::text::StopWords;
-use noisyor::corpus::{Df, IngestOptions, Ingested, WordOptions, ingest, save_vocab};
+use noisyor::corpus::{Df, IngestOptions, Ingested, Sink, VocabFile, WordOptions, ingest};
 use noisyor::files::folder_of;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -115,18 +115,13 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
         return Err(Error::Usage(message.into()).into());
     }
     let monitor = interruptible(common)?;
-    let mut writer = NativeWriter::create(output)?;
+    let mut writer = Output::create(output, args.save_vocab.as_deref())?;
     let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
     let folder = folder_of(output);
     let ingested = ingest(&args.inputs, &options, folder, &mut writer, &monitor)?;
     writer.commit()?;
     drop(progress);
     let corpus = native::open(output)?;
-    if let Some(path) = &args.save_vocab {
-        let names =
-            corpus.token_names().ok_or_else(|| Error::Usage("the tokens have no names to save".into()))?;
-        save_vocab(path, names.iter())?;
-    }
     if ingested.n_docs == 0 {
         common.warn("there are no documents");
     }
@@ -151,6 +146,47 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     print(summary(&ingested, corpus.n_tokens(), corpus.n_occurrences()))?;
     common.say(format_args!("{:.1} MB in {seconds:.2} s -> {}", n_bytes as f64 / 1e6, output.display()));
     Ok(())
+}
+
+/// The corpus, and the vocabulary where it is to be saved: both are put in place, or neither.
+struct Output {
+    corpus: NativeWriter,
+    vocab: Option<VocabFile>,
+    named: bool,
+}
+
+impl Output {
+    fn create(corpus: &Path, vocab: Option<&Path>) -> noisyor::Result<Self> {
+        let corpus = NativeWriter::create(corpus)?;
+        Ok(Self { corpus, vocab: vocab.map(VocabFile::create).transpose()?, named: false })
+    }
+
+    fn commit(self) -> noisyor::Result<()> {
+        if self.vocab.is_some() && !self.named {
+            return Err(Error::Usage("the tokens have no names for --save-vocab to save".into()));
+        }
+        self.corpus.commit()?;
+        self.vocab.map_or(Ok(()), VocabFile::commit)
+    }
+}
+
+impl Sink for Output {
+    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> noisyor::Result<()> {
+        self.corpus.push(tokens, id, label)
+    }
+
+    fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> noisyor::Result<()> {
+        let names: Vec<&str> = names.collect();
+        if let Some(vocab) = &mut self.vocab {
+            names.iter().try_for_each(|name| vocab.push(name))?;
+        }
+        self.named = true;
+        self.corpus.set_names(&mut names.into_iter())
+    }
+
+    fn set_n_tokens(&mut self, n_tokens: u32) {
+        self.corpus.set_n_tokens(n_tokens);
+    }
 }
 
 fn summary(ingested: &Ingested, n_tokens: usize, n_occurrences: usize) -> String {

@@ -24,4 +24,4 @@ pub use ingest::{IngestOptions, Ingested, Sink, ingest, ingest_reader, read};
 pub use read::{Format, ReadOptions};
 pub use sample::{sample_corpus, sample_network};
 pub use split::{Parts, split};
-pub use vocabulary::{Df, WordOptions, load_vocab, save_vocab};
+pub use vocabulary::{Df, VocabFile, WordOptions, load_vocab};

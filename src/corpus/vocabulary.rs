@@ -8,7 +8,7 @@ use crate::files::AtomicFile;
 use crate::network;
 use rustc_hash::FxHashMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// No word: two neighbours with this between them do not follow each other directly.
 pub(crate) const BREAK: u32 = u32::MAX;
@@ -168,15 +168,29 @@ pub(super) fn read_names(path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Saves a vocabulary, a name a line.
-pub fn save_vocab<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    for name in names {
-        if name.contains(['\n', '\r']) || name.is_empty() {
-            let name = name.escape_debug();
-            return Err(Error::Usage(format!("{}: the name '{name}' does not fit a line", path.display())));
-        }
-        writeln!(file, "{name}").map_err(|e| Error::io(path, e))?;
+/// A vocabulary to be saved, a name a line; [`VocabFile::commit`] puts it in place.
+pub struct VocabFile {
+    path: PathBuf,
+    file: AtomicFile,
+}
+
+impl VocabFile {
+    /// Opens the output aside.
+    pub fn create(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.to_owned(), file: AtomicFile::create(path)? })
     }
-    file.commit()
+
+    /// Adds a name; fails if it does not fit a line.
+    pub fn push(&mut self, name: &str) -> Result<()> {
+        if name.contains(['\n', '\r']) || name.is_empty() {
+            let (path, name) = (self.path.display(), name.escape_debug());
+            return Err(Error::Usage(format!("{path}: the name '{name}' does not fit a line")));
+        }
+        writeln!(self.file, "{name}").map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Puts the file in place.
+    pub fn commit(self) -> Result<()> {
+        self.file.commit()
+    }
 }
