@@ -50,8 +50,13 @@ pub(super) fn run(args: Args, common: &Common) -> Result<()> {
     std::fs::create_dir_all(&args.output).map_err(|e| Error::io(&args.output, e))?;
     let mut written = Vec::new();
     for (name, part) in [("train", &train), ("valid", &valid), ("test", &test)] {
-        if !part.is_empty() || name == "train" {
-            let path = args.output.join(format!("{name}.corpus"));
+        let path = args.output.join(format!("{name}.corpus"));
+        if part.is_empty() && name != "train" {
+            // It is the user's, so it stays, but it overlaps the new parts.
+            if path.exists() {
+                common.warn(format_args!("{} is of an earlier split, not of this one", path.display()));
+            }
+        } else {
             written.push((path.clone(), part.len(), write_part(&corpus, part, &path, &monitor)?));
         }
     }
