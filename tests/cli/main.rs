@@ -3,6 +3,10 @@
 mod bad_corpora;
 mod bad_models;
 mod bench;
+mod corpus;
+mod corpus_large;
+mod corpus_split;
+mod corpus_words;
 mod devices;
 mod errors;
 mod eval;
@@ -23,7 +27,19 @@ use support::Folder;
 #[test]
 fn every_help_has_an_example() {
     let folder = Folder::new();
-    for command in ["", "train", "infer", "eval", "topics", "synth", "model convert", "bench", "devices"] {
+    for command in [
+        "",
+        "train",
+        "infer",
+        "eval",
+        "topics",
+        "synth",
+        "model convert",
+        "bench",
+        "devices",
+        "corpus",
+        "corpus split",
+    ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");
     }
