@@ -11,6 +11,8 @@ pub mod native;
 pub mod read;
 mod sample;
 mod split;
+#[cfg(test)]
+mod tests;
 pub mod text;
 mod vocabulary;
 
