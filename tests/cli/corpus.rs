@@ -197,7 +197,11 @@ fn many_docs(n_docs: usize) -> String {
     for _ in 0..n_docs {
         for _ in 0..draw(12) {
             let word = draw(40) * draw(40);
-            text += &if word % 7 == 0 { format!("left{word} right{word} ") } else { format!("Word{word}, ") };
+            text += &if word.is_multiple_of(7) {
+                format!("left{word} right{word} ")
+            } else {
+                format!("Word{word}, ")
+            };
         }
         text += "\n";
     }

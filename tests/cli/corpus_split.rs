@@ -18,10 +18,10 @@ fn part(folder: &Folder, name: &str) -> Corpus {
 fn hundred(folder: &Folder) {
     let line = |at: usize| {
         let mut line = json!({"tokens": [format!("t{at}"), "all"]});
-        if at % 3 != 0 {
+        if !at.is_multiple_of(3) {
             line["id"] = json!(format!("id {at}"));
         }
-        if at % 2 == 0 {
+        if at.is_multiple_of(2) {
             line["label"] = json!(format!("label {at}"));
         }
         line.to_string() + "\n"
