@@ -171,7 +171,8 @@ fn the_score_of_a_phrase_by_hand() {
     neighbours.count(&[0, BREAK, 1, 2]);
     neighbours.count(&[0, 0, 2, 1, BREAK, 2, 2]);
     // Words: 0 nine times, 1 eight, 2 four: 21. p(01) = 6/21, p(0) = 9/21, p(1) = 8/21.
-    let score: f64 = ((6.0 / 21.0) / ((9.0 / 21.0) * (8.0 / 21.0)) as f64).ln() / -(6.0_f64 / 21.0).ln();
+    let (both, first, second) = (6.0_f64 / 21.0, 9.0 / 21.0, 8.0 / 21.0);
+    let score = (both / (first * second)).ln() / -both.ln();
     assert!((score - 0.446_705_2).abs() < 1e-6, "{score}");
     assert_eq!(neighbours.phrases(score), [(0, 1)]);
     assert_eq!(neighbours.phrases(score + 1e-6), []);
