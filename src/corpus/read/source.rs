@@ -15,8 +15,8 @@ use tempfile::{NamedTempFile, TempPath};
 pub const STDIN: &str = "-";
 /// Compressed data that grows more than this is a bomb: real corpora stay far below.
 pub const MAX_EXPANSION: u64 = 500;
-/// Below this size nothing is called a bomb.
-pub(super) const HARMLESS: u64 = 1 << 28;
+/// Below this size nothing is called a bomb. Every byte may be a document, of which tens are kept.
+pub(super) const HARMLESS: u64 = 1 << 24;
 const BUFFER: usize = 1 << 17;
 
 /// A stream of decompressed bytes with the name it has in errors.
@@ -48,10 +48,8 @@ impl Source {
     /// Decompresses where the name or the first bytes say so.
     pub(super) fn new(name: &Path, stream: Box<dyn Read + Send>) -> Result<Self> {
         let n_compressed = Arc::new(AtomicU64::new(0));
-        let mut raw = BufReader::with_capacity(
-            BUFFER,
-            Compressed { inner: stream, n_bytes: Arc::clone(&n_compressed) },
-        );
+        let buffered = BufReader::with_capacity(BUFFER, stream);
+        let mut raw = Compressed { inner: buffered, n_bytes: Arc::clone(&n_compressed) };
         let start = raw.fill_buf().map_err(|e| Error::io(name, e))?;
         let decoder: Box<dyn Read + Send> = if ends_in(name, "gz") || start.starts_with(&[0x1f, 0x8b]) {
             Box::new(MultiGzDecoder::new(raw))
@@ -120,23 +118,17 @@ fn ends_in(name: &Path, end: &str) -> bool {
     name.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end))
 }
 
-fn damaged(error: &io::Error) -> String {
-    format!("the compressed data is damaged or cut short ({error}); fetch the file again")
-}
-
 /// The error for a failed read: damaged compressed data is bad input, not a failing disk.
 pub(super) fn read_error(name: &Path, line: Option<u64>, error: io::Error) -> Error {
-    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     if error.get_ref().is_some_and(|inner| inner.is::<Bomb>()) {
         return Error::input(name, line, error.to_string());
     }
-    // zstd tells damage by an error of its own.
-    let zstd = error.kind() == Other && error.raw_os_error().is_none() && ends_in(name, "zst");
-    match error.kind() {
-        InvalidData | InvalidInput | UnexpectedEof => Error::input(name, line, damaged(&error)),
-        _ if zstd => Error::input(name, line, damaged(&error)),
-        _ => Error::io(name, error),
+    if matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {
+        let message = format!("the compressed data is damaged or cut short ({error}); fetch the file again");
+        return Error::input(name, line, message);
     }
+    Error::io(name, error)
 }
 
 /// Counts bytes of input files for whoever watches.
@@ -175,13 +167,22 @@ fn unchanged(file: &File, opened: &Metadata) -> io::Result<()> {
         return Ok(());
     }
     let (before, after) = (opened.len(), now.len());
-    Err(io::Error::other(format!(
-        "the file changed while it was read ({before} bytes before, {after} now); wait until it is written, or read a copy"
-    )))
+    Err(io::Error::other(Changed { before, after }))
 }
 
+/// Not the file's fault, and so never taken for damage.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the file changed while it was read ({before} bytes before, {after} now); wait until it is written, or read a copy"
+)]
+struct Changed {
+    before: u64,
+    after: u64,
+}
+
+/// Counts what is taken out of the buffer: what waits in it has not grown yet.
 struct Compressed<R> {
-    inner: R,
+    inner: BufReader<R>,
     n_bytes: Arc<AtomicU64>,
 }
 
@@ -190,6 +191,17 @@ impl<R: Read> Read for Compressed<R> {
         let n = self.inner.read(buffer)?;
         self.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)
+    }
+}
+
+impl<R: Read> BufRead for Compressed<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.n_bytes.fetch_add(n as u64, Ordering::Relaxed);
+        self.inner.consume(n);
     }
 }
 
@@ -202,14 +214,26 @@ struct Guarded {
 
 impl Read for Guarded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.inner.read(buffer)?;
+        let n = self.inner.read(buffer).map_err(damage)?;
         self.n_bytes += n as u64;
+        // Not even an empty text is compressed to nothing; zstd would take it for one.
+        if n == 0 && self.n_compressed.load(Ordering::Relaxed) == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         let n_compressed = self.n_compressed.load(Ordering::Relaxed);
         if self.n_bytes > HARMLESS && self.n_bytes / MAX_EXPANSION > n_compressed {
             return Err(io::Error::other(Bomb { n_bytes: self.n_bytes, n_compressed }));
         }
         Ok(n)
     }
+}
+
+/// Decoders tell damage by errors of any kind; those of the operating system, and of a file that changed, are passed on.
+fn damage(error: io::Error) -> io::Error {
+    let passed_on = error.raw_os_error().is_some()
+        || error.kind() == io::ErrorKind::Interrupted
+        || error.get_ref().is_some_and(|inner| inner.is::<Changed>());
+    if passed_on { error } else { io::Error::new(io::ErrorKind::InvalidData, error.to_string()) }
 }
 
 #[derive(Debug, thiserror::Error)]
