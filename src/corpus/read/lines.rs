@@ -23,20 +23,29 @@ impl Lines {
         Self { source, line: Vec::new(), number: 0, ended: false, again: false }
     }
 
-    /// The next line, or none at the end. A line with NUL bytes is a fault and passed over.
+    /// The next line, or none at the end. A line with NUL bytes is a fault and passed over, and so is a file without line feeds.
     pub(super) fn next(&mut self, on_fault: &mut OnFault<'_>) -> Result<Option<&[u8]>> {
         while !std::mem::take(&mut self.again) {
             if self.ended || !self.read_line()? {
                 return Ok(None);
             }
-            if memchr::memchr(0, &self.line).is_none() {
+            let fault = if memchr::memchr(0, &self.line).is_some() {
+                "a NUL byte: this is no UTF-8 text; if it is UTF-16, convert it with iconv -f UTF-16 -t UTF-8"
+            } else if self.is_old_macintosh() {
+                "lines end in a carriage return alone, so that the whole file is one; convert it with tr '\\r' '\\n'"
+            } else {
                 break;
-            }
-            on_fault(self.fault(
-                "a NUL byte: this is no UTF-8 text; if it is UTF-16, convert it with iconv -f UTF-16 -t UTF-8".into(),
-            ))?;
+            };
+            on_fault(self.fault(fault.into()))?;
         }
         Ok(Some(self.current()))
+    }
+
+    /// The first line has carriage returns within, and nothing comes behind it. Elsewhere they are no line ends but dirt.
+    fn is_old_macintosh(&self) -> bool {
+        self.number == 1
+            && self.line.last() != Some(&b'\n')
+            && memchr::memchr(b'\r', self.line.strip_suffix(b"\r").unwrap_or(&self.line)).is_some()
     }
 
     /// The line that `next` gave last.
