@@ -1,9 +1,11 @@
 //! JSON lines: `{"id": ..., "tokens": ["word", ...], "label": ...}` or `{"text": "..."}`, one document a line.
 
-use super::lines::Lines;
+use super::lines::{Lines, shown};
 use super::{Document, OnFault, Reader};
 use crate::error::Result;
+use crate::faults;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 const EXPECTED: &str = "expected {\"tokens\": [\"word\", ...]} or {\"text\": \"...\"}";
@@ -14,30 +16,33 @@ struct Line<'a> {
     tokens: Option<Vec<Text<'a>>>,
     #[serde(borrow)]
     text: Option<Text<'a>>,
-    id: Option<Scalar>,
-    label: Option<Scalar>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    label: Option<&'a RawValue>,
 }
 
 /// A string that borrows from the line where it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Scalar {
-    Text(String),
-    Number(serde_json::Number),
-    Truth(bool),
+/// An id or a label. Numbers stay as they are written: those of more digits than a float has tell documents apart, too.
+fn scalar(key: &str, value: Option<&RawValue>) -> Result<String, String> {
+    let value = value.map_or("", RawValue::get);
+    match value.as_bytes().first() {
+        None => Ok(String::new()),
+        Some(b'[' | b'{') => {
+            Err(format!("'{key}' is '{}'; it must be a string or a number", shown(value.as_bytes())))
+        }
+        Some(b'"') => serde_json::from_str(value).map_err(|e| format!("'{key}': {}", told(&e))),
+        Some(_) => Ok(value.to_owned()),
+    }
 }
 
-impl From<Scalar> for String {
-    fn from(scalar: Scalar) -> Self {
-        match scalar {
-            Scalar::Text(text) => text,
-            Scalar::Number(number) => number.to_string(),
-            Scalar::Truth(truth) => truth.to_string(),
-        }
-    }
+/// What is wrong, without the line, which is always the first here, and without more of the value than fits a line or two.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    faults::shown(text.split(" at line ").next().unwrap_or(&text))
 }
 
 pub(super) struct Jsonl {
@@ -57,10 +62,11 @@ impl Reader for Jsonl {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            if let Err(message) = parse_line(line, document) {
-                on_fault(self.lines.fault(message))?;
+            match parse_line(line, document) {
+                Ok(()) => return Ok(true),
+                Err(message) => on_fault(self.lines.fault(message))?,
             }
-            return Ok(true);
+            document.clear();
         }
         Ok(false)
     }
@@ -68,24 +74,23 @@ impl Reader for Jsonl {
 
 fn parse_line(line: &[u8], document: &mut Document) -> Result<(), String> {
     if line.trim_ascii_start().first() != Some(&b'{') {
-        return Err(format!("is not a JSON object; {EXPECTED}"));
+        return Err(format!("'{}' is not a JSON object; {EXPECTED}", shown(line)));
     }
-    let parsed: Line = serde_json::from_slice(line).map_err(|e| {
-        let text = e.to_string();
-        // Its own line number is always 1 here.
-        let text = text.split(" at line ").next().unwrap_or(&text);
-        format!("column {}: {text}; {EXPECTED}", e.column())
-    })?;
+    let parsed: Line = serde_json::from_slice(line)
+        .map_err(|e| format!("column {}: {}; {EXPECTED}", e.column(), told(&e)))?;
     match (parsed.tokens, parsed.text) {
         (None, None) => return Err(format!("has neither 'tokens' nor 'text'; {EXPECTED}")),
         (Some(tokens), _) => {
-            for Text(token) in &tokens {
+            for (at, Text(token)) in tokens.iter().enumerate() {
+                if token.is_empty() {
+                    return Err(format!("token {} is empty; leave it out", at + 1));
+                }
                 document.words.push(token);
             }
         }
         (None, Some(Text(text))) => document.text.push_str(&text),
     }
-    document.id = parsed.id.map(String::from).unwrap_or_default();
-    document.label = parsed.label.map(String::from).unwrap_or_default();
+    document.id = scalar("id", parsed.id)?;
+    document.label = scalar("label", parsed.label)?;
     Ok(())
 }

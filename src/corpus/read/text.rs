@@ -16,11 +16,15 @@ impl Text {
 
 impl Reader for Text {
     fn read(&mut self, document: &mut Document, on_fault: &mut OnFault<'_>) -> Result<bool> {
-        let Some(line) = self.lines.next(on_fault)? else { return Ok(false) };
-        match utf8(line) {
-            Ok(text) => document.text.push_str(text),
-            Err(message) => on_fault(self.lines.fault(message))?,
+        while let Some(line) = self.lines.next(on_fault)? {
+            match utf8(line) {
+                Ok(text) => {
+                    document.text.push_str(text);
+                    return Ok(true);
+                }
+                Err(message) => on_fault(self.lines.fault(message))?,
+            }
         }
-        Ok(true)
+        Ok(false)
     }
 }
