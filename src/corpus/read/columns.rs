@@ -56,8 +56,9 @@ pub(super) fn find(column: &Column, names: &[String]) -> Result<usize, String> {
         Column::Number(number) => {
             Err(format!("there is no column {number}; the columns are {}", listed(names)))
         }
-        Column::Name(name) => unique(name, names)?
-            .ok_or_else(|| format!("there is no column '{name}'; the columns are {}", listed(names))),
+        Column::Name(name) => unique(name, names)?.ok_or_else(|| {
+            format!("there is no column '{}'; the columns are {}", shown(name.as_bytes()), listed(names))
+        }),
     }
 }
 
@@ -66,9 +67,10 @@ fn unique(name: &str, names: &[String]) -> Result<Option<usize>, String> {
     let mut places = names.iter().enumerate().filter(|(_, other)| *other == name).map(|(at, _)| at);
     match (places.next(), places.next()) {
         (Some(first), Some(second)) => Err(format!(
-            "columns {} and {} are both called '{name}'; choose by number",
+            "columns {} and {} are both called '{}'; choose by number",
             first + 1,
-            second + 1
+            second + 1,
+            shown(name.as_bytes())
         )),
         (place, _) => Ok(place),
     }

@@ -94,6 +94,24 @@ impl Records {
         self.cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
     }
 
+    /// What the separator is called.
+    pub(super) fn separator(&self) -> &'static str {
+        match self.separator {
+            b'\t' => "tab",
+            b';' => "semicolon",
+            _ => "comma",
+        }
+    }
+
+    /// What to do with a separator within a field.
+    pub(super) fn remedy(&self) -> &'static str {
+        if self.quotes.is_some() {
+            "quote those with a separator within"
+        } else {
+            "replace the tabs within them"
+        }
+    }
+
     /// A fault in the current record.
     pub(super) fn fault(&self, message: String) -> Error {
         self.lines.fault_at(self.begin, message)

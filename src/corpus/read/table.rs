@@ -12,14 +12,18 @@ pub(super) const TEXT: &str = "text";
 pub(super) struct Table {
     records: Records,
     chosen: Chosen,
+    /// Fields of the first record: more are a separator within a field, which would cut the text short.
+    n_fields: usize,
 }
 
 impl Table {
     /// Reads the header, or has a look at the first record.
     pub(super) fn new(mut records: Records, columns: &Columns) -> Result<Self> {
         let mut chosen = Chosen { text: 0, id: None, label: None };
+        let mut n_fields = 0;
         if records.next(&mut Err)? {
             let first = records.names();
+            n_fields = first.len();
             let has_header = columns.header
                 || columns.any_by_name()
                 || (columns.text.is_none() && first.iter().any(|cell| cell == TEXT));
@@ -29,7 +33,7 @@ impl Table {
                 records.repeat();
             }
         }
-        Ok(Self { records, chosen })
+        Ok(Self { records, chosen, n_fields })
     }
 
     /// Fills the document from the current record.
@@ -37,7 +41,8 @@ impl Table {
         let Chosen { text, id, label } = self.chosen;
         let n_needed = self.chosen.n_needed();
         let mut n_cells = 0;
-        for (at, cell) in self.records.cells().take(n_needed).enumerate() {
+        let mut cells = self.records.cells();
+        for (at, cell) in cells.by_ref().take(n_needed).enumerate() {
             n_cells += 1;
             let roles =
                 [(Some(text), &mut document.text), (id, &mut document.id), (label, &mut document.label)];
@@ -45,10 +50,17 @@ impl Table {
                 value.push_str(utf8(cell).map_err(|message| format!("column {}: {message}", at + 1))?);
             }
         }
-        if n_cells < n_needed {
-            return Err(format!("too few fields: {n_cells}, but {n_needed} are needed"));
+        n_cells += cells.count();
+        if (n_needed..=self.n_fields).contains(&n_cells) {
+            return Ok(());
         }
-        Ok(())
+        let (separator, remedy) = (self.records.separator(), self.records.remedy());
+        let fields = if n_cells == 1 { "field" } else { "fields" };
+        Err(if n_cells < n_needed {
+            format!("{n_cells} {fields}, but {n_needed} are needed; a {separator} stands between two")
+        } else {
+            format!("{n_cells} {fields}, but the first line has {}; {remedy}", self.n_fields)
+        })
     }
 }
 
@@ -150,14 +162,14 @@ mod tests {
         let rows: Vec<_> = documents.iter().map(|document| (&*document.id, &*document.text)).collect();
         assert_eq!(rows, [("a", "one"), ("d", "four")]);
         assert_eq!(faults.len(), 4, "{faults:?}");
-        assert_eq!(faults[0], "a.tsv:2: too few fields: 1, but 2 are needed");
+        assert_eq!(faults[0], "a.tsv:2: 1 field, but 2 are needed; a tab stands between two");
         assert!(faults[1].starts_with("a.tsv:4: column 1: byte 1 (0xff) is not UTF-8"), "{faults:?}");
         assert!(faults[2].starts_with("a.tsv:5: column 2: byte 2 (0xff) is not UTF-8"), "{faults:?}");
         assert!(faults[3].starts_with("a.tsv:6: a NUL byte"), "{faults:?}");
         let csv = b"id,text\na,\"one\n\ntwo\"\nshort\n\"b\",\"a\n\xff\"\nd,four\n";
         let (documents, faults) = read_all("a.csv", csv, &any()).unwrap();
         assert_eq!(documents.len(), 2);
-        assert_eq!(faults[0], "a.csv:5: too few fields: 1, but 2 are needed");
+        assert_eq!(faults[0], "a.csv:5: 1 field, but 2 are needed; a comma stands between two");
         assert!(faults[1].starts_with("a.csv:6: column 2: byte 3 (0xff)"), "{faults:?}");
     }
 
