@@ -79,7 +79,7 @@ impl Dense {
 
     /// Fills the document from the current row.
     fn fill(&self, document: &mut Document) -> Result<(), String> {
-        let (mut n_cells, mut token, mut fault) = (0, 0, None);
+        let (mut n_cells, mut token, mut fault, mut n_faults) = (0, 0, None, 0);
         for (at, cell) in self.records.cells().enumerate() {
             n_cells += 1;
             if Some(at) == self.id || Some(at) == self.label {
@@ -96,15 +96,22 @@ impl Dense {
                 b"1" => document.tokens.push(token),
                 _ => match number(cell).filter(|value| value.is_finite()) {
                     Some(value) => document.tokens.extend((value > 0.0).then_some(token)),
-                    None => fault = fault.or(Some((at, token, cell))),
+                    None => {
+                        fault = fault.or(Some((at, token, cell)));
+                        n_faults += 1;
+                    }
                 },
             }
             token += 1;
         }
         if n_cells != self.n_cells {
-            return Err(format!("the row has {n_cells} cells, but the first has {}", self.n_cells));
+            let cells = if n_cells == 1 { "cell" } else { "cells" };
+            return Err(format!("the row has {n_cells} {cells}, but the first has {}", self.n_cells));
         }
-        fault.map_or(Ok(()), |(at, token, cell)| Err(self.no_number(at, token, cell)))
+        let Some((at, token, cell)) = fault else { return Ok(()) };
+        let more =
+            if n_faults > 1 { format!(" (and {} more in this row)", n_faults - 1) } else { String::new() };
+        Err(self.no_number(at, token, cell) + &more)
     }
 
     fn no_number(&self, at: usize, token: u32, cell: &[u8]) -> String {
@@ -246,7 +253,10 @@ mod tests {
         assert_eq!(faults[0], "a.csv:2: column 2 ('b'): 'nan' is not a finite number; give 0 or 1");
         assert_eq!(faults[1], "a.csv:3: the row has 2 cells, but the first has 3");
         assert_eq!(faults[2], "a.csv:4: the row has 4 cells, but the first has 3");
-        assert_eq!(faults[3], "a.csv:5: column 2 ('b'): 'inf' is not a finite number; give 0 or 1");
+        assert_eq!(
+            faults[3],
+            "a.csv:5: column 2 ('b'): 'inf' is not a finite number; give 0 or 1 (and 1 more in this row)"
+        );
         assert!(faults[4].starts_with("a.csv:6: a NUL byte"));
         assert_eq!(faults.len(), 5);
     }
