@@ -115,7 +115,7 @@ fn parse_id(field: &[u8], what: &str, n: u32) -> Result<u32, String> {
             "{what} {} is above {n}, which the header declares; correct one of them",
             shown(field)
         )),
-        None => Err(format!("{what} '{}' is not a whole number above zero", shown(field))),
+        None => Err(format!("{what} '{}' is not a whole number above zero; correct it", shown(field))),
     }
 }
 
@@ -123,10 +123,16 @@ fn parse_id(field: &[u8], what: &str, n: u32) -> Result<u32, String> {
 fn is_present(value: &[u8], values: Values) -> Result<bool, String> {
     match (parse_whole(value), values) {
         (Some(value), _) => Ok(value > 0),
-        (None, Values::Counts) => Err(format!("count '{}' is not a whole number from zero", shown(value))),
+        (None, Values::Counts) => Err(format!(
+            "count '{}' is not a whole number from zero; correct it, or leave the line out",
+            shown(value)
+        )),
         (None, _) => match std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok()) {
             Some(value) if value.is_finite() => Ok(value > 0.0),
-            _ => Err(format!("value '{}' is not a finite number", shown(value))),
+            _ => Err(format!(
+                "value '{}' is not a finite number; correct it, or leave the line out",
+                shown(value)
+            )),
         },
     }
 }
@@ -139,6 +145,14 @@ pub(super) fn next_field<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let (field, after) = field.split_at(end);
     *rest = after;
     field
+}
+
+/// A number of a header, if it can be counted to.
+pub(super) fn parse_declared(field: &[u8], what: &str) -> Result<Option<u64>, String> {
+    match parse_whole(field) {
+        Some(u64::MAX) => Err(format!("{} {what} are too large a number; correct the header", shown(field))),
+        number => Ok(number),
+    }
 }
 
 /// A whole number in digits alone; one of more than 19 digits becomes the largest.

@@ -3,7 +3,7 @@
 //! present, those of zero and below mean absent, and a `pattern` has no values: what it lists is present.
 
 use super::OnFault;
-use super::coordinates::{Coordinates, Layout, Values, next_field, parse_whole};
+use super::coordinates::{Coordinates, Layout, Values, next_field, parse_declared};
 use super::lines::{Lines, shown};
 use super::matrix::{Matrix, Shape, check_density, numberable};
 use super::source::Source;
@@ -70,8 +70,9 @@ fn size_line(lines: &mut Lines) -> Result<Vec<u8>> {
 
 fn parse_size(line: &[u8]) -> Result<(u32, u32, u64), String> {
     let mut rest = line;
-    let numbers = [(); 3].map(|()| parse_whole(next_field(&mut rest)));
-    let ([Some(n_documents), Some(n_tokens), Some(n_entries)], true) =
+    let mut number = |what| parse_declared(next_field(&mut rest), what);
+    let numbers = (number("rows")?, number("columns")?, number("entries")?);
+    let ((Some(n_documents), Some(n_tokens), Some(n_entries)), true) =
         (numbers, rest.trim_ascii().is_empty())
     else {
         return Err(format!(

@@ -2,7 +2,7 @@
 //! from 1; counts above zero mean present. Documents without a line are empty. The words are in a file beside it.
 
 use super::OnFault;
-use super::coordinates::{Coordinates, Layout, Values, parse_whole};
+use super::coordinates::{Coordinates, Layout, Values, parse_declared};
 use super::lines::{Lines, shown};
 use super::matrix::{Matrix, Shape, check_density, numberable};
 use super::source::Source;
@@ -39,8 +39,8 @@ pub(super) fn open(source: Source) -> Result<Matrix<Coordinates>> {
 
 fn header_number(lines: &mut Lines, what: &str) -> Result<u64> {
     let line = lines.next(&mut Err as &mut OnFault<'_>)?.unwrap_or_default().trim_ascii();
-    let number =
-        parse_whole(line).ok_or_else(|| format!("'{}' is not the number of {what}; {EXPECTED}", shown(line)));
+    let wrong = || format!("'{}' is not the number of {what}; {EXPECTED}", shown(line));
+    let number = parse_declared(line, what).and_then(|number| number.ok_or_else(wrong));
     number.map_err(|message| lines.fault(message))
 }
 
