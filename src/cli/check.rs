@@ -1,6 +1,6 @@
 //! `noisyor check`: every fault of a corpus, graph or model, and what it holds.
 
-use super::common::{interruptible, print};
+use super::common::{interruptible, print, tame};
 use super::corpus_args::{CorpusArgs, size_of};
 use super::{Common, progress::Progress};
 use anyhow::Result;
@@ -112,7 +112,7 @@ fn report<S: Serialize + std::fmt::Display>(
             1 => format!("{file}: 1 fault\n"),
             n => format!("{file}: {n} faults\n"),
         };
-        print(text)?;
+        print(tame(&text))?;
     }
     match n_faults {
         0 => Ok(()),

@@ -65,7 +65,20 @@ impl Common {
 
 /// A line on standard error; if that is closed, so be it.
 pub(crate) fn tell(message: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{message}");
+    let _ = writeln!(std::io::stderr(), "{}", tame(&message.to_string()));
+}
+
+/// Text without what would move the cursor or colour the screen: names of files and words can hold anything.
+pub(crate) fn tame(text: &str) -> String {
+    let mut tame = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && !matches!(c, '\n' | '\t') {
+            tame.extend(c.escape_default());
+        } else {
+            tame.push(c);
+        }
+    }
+    tame
 }
 
 /// Prints a result on standard output. A reader that went away is an `io::Error` of its own, which ends the program

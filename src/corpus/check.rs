@@ -4,7 +4,7 @@ use super::read::{ReadOptions, Tokens, open};
 use super::text::{split_words, to_lower_case};
 use super::{Corpus, Document, native};
 use crate::error::{Error, Result};
-use crate::faults::{Check, Faults};
+use crate::faults::{Check, Faults, shown};
 use crate::monitor::Monitor;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -232,7 +232,8 @@ impl fmt::Display for Summary {
         if self.labelled == 0 {
             return writeln!(f, "labels      none");
         }
-        let top: Vec<String> = self.top_labels.iter().map(|(label, n)| format!("{label} {n}")).collect();
+        let top: Vec<String> =
+            self.top_labels.iter().map(|(label, n)| format!("{} {n}", shown(label))).collect();
         let more = if self.labels > top.len() { ", ..." } else { "" };
         writeln!(f, "labels      {} on {} documents: {}{more}", self.labels, self.labelled, top.join(", "))
     }

@@ -4,6 +4,7 @@ use super::read::{Format, ReadOptions, open};
 use super::text::StopWords;
 use super::{Document, native};
 use crate::error::{Error, Result};
+use crate::faults::shown;
 use crate::files::AtomicFile;
 use crate::network;
 use rustc_hash::FxHashMap;
@@ -161,6 +162,7 @@ pub(super) fn read_names(path: &Path) -> Result<Vec<String>> {
             return Err(fault("an empty line; a vocabulary has a name on every line".into()));
         }
         if let Some(first) = line_of.insert(name.clone(), line) {
+            let name = shown(&name);
             return Err(fault(format!("'{name}' is on line {first} already; names must differ")));
         }
         names.push(name);
