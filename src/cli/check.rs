@@ -79,6 +79,8 @@ fn reads_like_an_edge(path: &Path) -> std::io::Result<bool> {
     let first = lines.map_while(Result::ok).find(|line| !line.is_empty() && !line.starts_with('#'));
     let fields: Vec<&str> = first.as_deref().unwrap_or("").split('\t').collect();
     Ok(match fields[..] {
+        // Names of a corpus's columns, not of nodes.
+        ["id" | "label", "text"] | ["text", "id" | "label"] => false,
         [_, _] => true,
         [_, _, weight] => weight.trim().parse::<f64>().is_ok(),
         _ => false,
