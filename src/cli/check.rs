@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             let monitor = interruptible(common)?;
             let progress =
                 Progress::of_bytes(common, &monitor, "checking", size_of(std::slice::from_ref(&args.file)));
-            let check = corpus::check(&args.file, &args.reading.read_options(), &monitor)?;
+            let check = corpus::check(&args.file, &args.reading.options()?.read, &monitor)?;
             drop(progress);
             report(&args, check, "corpus", common)
         }

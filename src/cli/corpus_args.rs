@@ -59,12 +59,15 @@ impl CorpusArgs {
                 header: self.header,
             },
             zero_based: self.zero_based,
+            n_names: None,
         }
     }
 
     pub(crate) fn options(&self) -> Result<IngestOptions> {
         let vocab = self.vocab.as_deref().map(load_vocab).transpose()?;
-        Ok(IngestOptions { read: self.read_options(), vocab, ..IngestOptions::default() })
+        let n_names = vocab.as_ref().map(|names| u32::try_from(names.len()).unwrap_or(u32::MAX));
+        let read = ReadOptions { n_names, ..self.read_options() };
+        Ok(IngestOptions { read, vocab, ..IngestOptions::default() })
     }
 
     /// Reads a corpus for a model with these tokens, and warns of others.

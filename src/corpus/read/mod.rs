@@ -76,6 +76,8 @@ pub struct ReadOptions {
     pub columns: Columns,
     /// SVMlight columns count from zero.
     pub zero_based: bool,
+    /// Tokens that have a number alone are among so many: those of a vocabulary.
+    pub n_names: Option<u32>,
 }
 
 impl ReadOptions {
@@ -128,10 +130,26 @@ pub fn open(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Resul
         None if is_native(path) => Format::Native,
         None => Format::of(path)?,
     };
-    if format == Format::Native && path != Path::new(STDIN) {
-        return Ok(Box::new(native::Native::open(path, monitor)?));
+    format.check(options)?;
+    let reader = match format {
+        Format::Native if path != Path::new(STDIN) => Box::new(native::Native::open(path, monitor)?),
+        _ => start(format, Source::open(path, monitor)?, options)?,
+    };
+    check_names(path, reader.tokens(), options.n_names)?;
+    Ok(reader)
+}
+
+/// A file must not declare more tokens than the vocabulary has names for.
+fn check_names(path: &Path, tokens: Tokens<'_>, n_names: Option<u32>) -> Result<()> {
+    match (tokens, n_names) {
+        (Tokens::Numbers { n_tokens: Some(n_tokens), names: None }, Some(n_names)) if n_tokens > n_names => {
+            let message = format!(
+                "has {n_tokens} columns, but the vocabulary only {n_names} names; give the right --vocab"
+            );
+            Err(Error::input(path, None, message))
+        }
+        _ => Ok(()),
     }
-    start(format, Source::open(path, monitor)?, options)
 }
 
 /// Opens a stream; `name` gives the format, the compression and the name in errors.
@@ -147,7 +165,7 @@ pub fn open_stream(
 fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dyn Reader>> {
     format.check(options)?;
     Ok(match format {
-        Format::Svmlight => Box::new(svmlight::Svmlight::new(Lines::new(source), options.zero_based)),
+        Format::Svmlight => Box::new(svmlight::Svmlight::new(Lines::new(source), options)),
         Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source))),
         Format::Text => Box::new(text::Text::new(Lines::new(source))),
         Format::Uci => Box::new(uci::open(source)?),
