@@ -114,6 +114,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
         let message = "--vocab gives the vocabulary: --min-df, --max-df, --max-vocab and --phrases make no sense beside it";
         return Err(Error::Usage(message.into()).into());
     }
+    refuse_overwriting(args, output)?;
     let monitor = interruptible(common)?;
     let mut writer = Output::create(output, args.save_vocab.as_deref())?;
     let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
@@ -187,6 +188,22 @@ impl Sink for Output {
     fn set_n_tokens(&mut self, n_tokens: u32) {
         self.corpus.set_n_tokens(n_tokens);
     }
+}
+
+/// What is read must not be replaced by what is written, however the paths are spelt.
+fn refuse_overwriting(args: &ConvertArgs, output: &Path) -> noisyor::Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    let read = args.inputs.iter().chain(&args.reading.vocab);
+    for written in [Some(output), args.save_vocab.as_deref()].into_iter().flatten() {
+        if place(written).is_some() && read.clone().any(|path| place(path) == place(written)) {
+            let message = "this is read, and would be replaced by what is written; write to another file";
+            return Err(Error::Usage(format!("{}: {message}", written.display())));
+        }
+    }
+    if args.save_vocab.as_deref() == Some(output) {
+        return Err(Error::Usage("-o and --save-vocab must be different files".into()));
+    }
+    Ok(())
 }
 
 fn summary(ingested: &Ingested, n_tokens: usize, n_occurrences: usize) -> String {

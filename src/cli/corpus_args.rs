@@ -38,7 +38,7 @@ pub(crate) struct CorpusArgs {
     /// Vocabulary: names of the columns where tokens are numbered, else the only tokens that are kept; a text file with a name a
     /// line, a native corpus or a model
     #[arg(long, value_name = "FILE")]
-    vocab: Option<PathBuf>,
+    pub(super) vocab: Option<PathBuf>,
 }
 
 impl CorpusArgs {
