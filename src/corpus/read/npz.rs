@@ -2,6 +2,7 @@
 //! above zero mean present, those of zero and below mean absent.
 
 use super::OnFault;
+use super::lines::shown;
 use super::matrix::{Entries, Matrix, Shape, check_density};
 use super::npz_archive::{Archive, Array};
 use super::source::{OnDisk, Source, read_error};
@@ -22,7 +23,7 @@ pub(super) fn open(source: Source) -> Result<Matrix<Npz>> {
         "csc" => (Layout::compressed(&mut archive, true, n_cols, n_entries)?, false),
         "coo" => (Layout::coordinates(&mut archive, n_entries)?, false),
         _ => {
-            let shown: String = format.chars().take(60).collect();
+            let shown = shown(format.as_bytes());
             return Err(archive.fault(format!(
                 "sparse format '{shown}'; csr, csc and coo can be read: scipy.sparse.save_npz(path, matrix.tocsr())"
             )));
@@ -133,6 +134,14 @@ pub(super) struct Npz {
 
 impl Entries for Npz {
     fn next(&mut self, on_fault: &mut OnFault<'_>) -> Result<Option<(u32, u32)>> {
+        // What looks like damage may be a file that is just written.
+        let unchanged = |file: &OnDisk, name: &Path| file.check_unchanged().map_err(|e| Error::io(name, e));
+        self.next_entry(on_fault).or_else(|error| unchanged(&self.file, &self.name).and(Err(error)))
+    }
+}
+
+impl Npz {
+    fn next_entry(&mut self, on_fault: &mut OnFault<'_>) -> Result<Option<(u32, u32)>> {
         while self.n_read < self.n_entries {
             let place = self.layout.place(self.n_read, self.n_entries);
             let (row, col) = place.map_err(|e| fatal(&self.name, e))?;
@@ -152,9 +161,7 @@ impl Entries for Npz {
         self.file.check_unchanged().map_err(|e| Error::io(&self.name, e))?;
         Ok(None)
     }
-}
 
-impl Npz {
     /// Row and column, if the value is above zero.
     fn parse_entry(&self, row: i64, col: i64, value: f64) -> Result<Option<(u32, u32)>, String> {
         let within = |index: i64, n: u32, what: &str| {

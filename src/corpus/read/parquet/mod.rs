@@ -84,9 +84,12 @@ impl Parquet {
 }
 
 fn fill(values: &[ByteArray], in_lists: bool, document: &mut Document) -> Result<(), String> {
-    for value in values {
+    for (at, value) in values.iter().enumerate() {
         let text = value.as_utf8().map_err(|e| format!("a text or token is not UTF-8 ({e})"))?;
         if in_lists {
+            if text.is_empty() {
+                return Err(format!("token {} is empty; leave it out", at + 1));
+            }
             document.words.push(text);
         } else {
             document.text.push_str(text);
@@ -109,11 +112,12 @@ impl Reader for Parquet {
                     self.ended = true;
                     let n_rows = self.file.metadata().file_metadata().num_rows();
                     self.on_disk.report(self.row, n_rows.max(0) as u64);
-                    let more = self.next_batch().map_err(|m| Error::input(&self.name, None, m))?;
-                    if !more {
+                    let more = self.next_batch();
+                    if !matches!(more, Ok(true)) {
+                        // What looks like damage may be a file that is just written.
                         self.on_disk.check_unchanged().map_err(|e| Error::io(&self.name, e))?;
                     }
-                    self.ended = !more;
+                    self.ended = !more.map_err(|m| Error::input(&self.name, None, m))?;
                 }
             }
         }
