@@ -152,7 +152,10 @@ impl Args {
     /// A name for what is measured on, a network and documents.
     fn inputs(&self, monitor: &Arc<Monitor>, common: &Common) -> Result<(String, Network, Corpus)> {
         if self.corpus.is_none() && self.reading.is_given() {
-            return Err(Error::Usage("options say how to read a corpus, and none is given".into()).into());
+            return Err(Error::Usage(
+                "options such as --format say how to read a corpus, and none is given".into(),
+            )
+            .into());
         }
         if let Some(name) = &self.preset {
             let preset =

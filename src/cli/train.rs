@@ -69,7 +69,7 @@ impl Args {
         let tokens = &graph.names.tokens;
         let (corpus, alignment) = match &self.corpus {
             None if self.reading.is_given() => {
-                let message = "options say how to read a corpus, and none is given";
+                let message = "options such as --format say how to read a corpus, and none is given";
                 return Err(Error::Usage(message.into()).into());
             }
             Some(path) => self.reading.read_for(path, tokens, common, monitor)?,
