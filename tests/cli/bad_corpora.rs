@@ -1,131 +1,50 @@
-//! Bad corpora: the status is 2, and the message names the file, the line and the fault; odd ones are fine.
+//! Corpora under the commands that need a model; what each format allows and refuses is in tests/bad_input.
 
 use crate::support::{Folder, golden};
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use std::io::Write;
 
 #[test]
-fn svmlight() {
+fn every_command_names_the_line_and_the_fault_and_writes_nothing() {
     let folder = Folder::with_golden(&golden(0));
-    for (line, parts) in [
-        ("0 0:1", &["'0:1'", "columns count from 1"][..]),
-        ("0 -1:1", &["'-1:1'", "whole number above zero"]),
-        ("0 1.5:1", &["'1.5:1'", "whole number above zero"]),
-        ("0 one:1", &["'one:1'", "whole number above zero"]),
-        ("0 :1", &["':1'", "no column"]),
-        ("0 1:nan", &["'1:nan'", "finite number"]),
-        ("0 1:inf", &["'1:inf'", "finite number"]),
-        ("0 1:x", &["'1:x'", "finite number"]),
-        ("0 1:", &["'1:'", "finite number"]),
-        ("0 1:1 3", &["'3'", "column:value"]),
-        ("0 4294967296:1", &["'4294967296:1'", "4294967295"]),
-        ("0 99999999999999999999:1", &["'99999999999999999999:1'", "4294967295"]),
+    folder.write("bad.svm", "0 1:1\n0 2:1 # fine\n0 0:1\n0 3:1\n");
+    folder.write("bad.jsonl", "{\"tokens\":[\"w0\"]}\n\n{\"tokens\":[1]}\n");
+    folder.write("cut.jsonl.gz", [0x1f, 0x8b, 8, 0]);
+    let before = folder.names_in(".");
+    for (file, parts) in [
+        ("bad.svm", &["bad.svm:3: ", "'0:1'", "--zero-based"][..]),
+        ("bad.jsonl", &["bad.jsonl:3: ", "expected a string"]),
+        ("cut.jsonl.gz", &["cut.jsonl.gz:1: ", "damaged or cut short"]),
     ] {
-        folder.write("bad.svm", format!("0 1:1\n0 2:1 # fine\n{line}\n0 3:1\n"));
-        folder.fails("eval model.json bad.svm", 2, &[parts, &["bad.svm:3: "]].concat());
-        folder.fails("train bad.svm --graph model.json", 2, &[parts, &["bad.svm:3: "]].concat());
-    }
-}
-
-#[test]
-fn json_lines() {
-    let folder = Folder::with_golden(&golden(0));
-    for (line, parts) in [
-        (&b"not JSON"[..], &["{\"tokens\": [\"word\", ...]}"][..]),
-        (b"{\"tokens\":[\"w0\"", &["EOF"]),
-        (b"{\"id\":\"x\"}", &["no 'tokens'"]),
-        (b"{\"tokens\":null}", &["no 'tokens'"]),
-        (b"{\"text\":\"some words\"}", &["'text' but no 'tokens'", "split the text"]),
-        (b"{\"tokens\":\"w0\"}", &["w0"]),
-        (b"{\"tokens\":[1]}", &["1", "string"]),
-        (b"{\"tokens\":[\"w\xff\"]}", &["unicode"]),
-        (b"{\"tokens\":[]} {\"tokens\":[]}", &["trailing"]),
-        (b"\"w0\"", &["JSON object"]),
-    ] {
-        let good = b"{\"tokens\":[\"w0\"]}\n".as_slice();
-        folder.write("bad.jsonl", [good, b"\n", line, b"\n", good].concat());
-        folder.fails("eval model.json bad.jsonl", 2, &[parts, &["bad.jsonl:3: "]].concat());
-    }
-}
-
-#[test]
-fn a_name_that_tells_no_format() {
-    let folder = Folder::with_golden(&golden(0));
-    for name in ["docs.txt", "docs", "docs.gz", "svm"] {
-        folder.write(name, "0 1:1\n0 2:1\n");
-        folder.fails(&format!("eval model.json {name}"), 2, &[name, ".svm", ".jsonl", "--format"]);
-    }
-    assert_eq!(folder.result("eval model.json docs.txt --format svmlight")["docs"], 2);
-    folder.fails("eval model.json docs.svm --format jsonl", 2, &["docs.svm:1"]);
-    folder.fails("eval model.json docs.svm --format csv", 2, &["csv", "svmlight, jsonl"]);
-}
-
-#[test]
-fn every_ending_of_a_format() {
-    let folder = Folder::with_golden(&golden(0));
-    let expected = folder.result("eval model.json docs.svm");
-    for (source, names) in [
-        ("docs.svm", &["a.svmlight", "a.libsvm", "A.SVM"][..]),
-        ("docs.jsonl", &["a.ndjson", "a.b.jsonl", "A.JsonL"]),
-    ] {
-        for name in names {
-            folder.write(name, folder.bytes(source));
-            assert_eq!(folder.result(&format!("eval model.json {name}")), expected, "{name}");
-        }
-    }
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).expect("compressed");
-    encoder.finish().expect("compressed")
-}
-
-#[test]
-fn gzip_whole_and_damaged() {
-    let folder = Folder::with_golden(&golden(0));
-    let expected = folder.result("eval model.json docs.jsonl");
-    let docs = folder.bytes("docs.jsonl");
-    let whole = gzip(&docs);
-    folder.write("docs.jsonl.gz", &whole);
-    assert_eq!(folder.result("eval model.json docs.jsonl.gz"), expected);
-    folder.write("docs.svm.GZ", gzip(&folder.bytes("docs.svm")));
-    assert_eq!(folder.result("eval model.json docs.svm.GZ"), expected);
-    let (head, rest) = docs.split_at(docs.len() / 2);
-    folder.write("parts.jsonl.gz", [gzip(head), gzip(rest)].concat());
-    assert_eq!(folder.result("eval model.json parts.jsonl.gz"), expected);
-
-    let mut checksum = whole.clone();
-    let at = checksum.len() - 6;
-    checksum[at] ^= 1;
-    for (what, bytes) in [
-        ("cut short", &whole[..whole.len() - 12]),
-        ("without its checksum", &whole[..whole.len() - 8]),
-        ("wrong checksum", &checksum),
-        ("not compressed", &docs),
-        ("nothing", b""),
-    ] {
-        folder.write("bad.jsonl.gz", bytes);
-        println!("{what}");
-        folder.fails("eval model.json bad.jsonl.gz", 2, &["bad.jsonl.gz", "damaged or cut short"]);
-    }
-}
-
-#[test]
-fn line_ends_byte_order_marks_and_a_missing_last_newline_are_fine() {
-    let folder = Folder::with_golden(&golden(0));
-    for name in ["docs.svm", "docs.jsonl"] {
-        let text = folder.text(name);
-        let expected = folder.result(&format!("eval model.json {name}"));
-        for (what, odd) in [
-            ("CRLF", text.replace('\n', "\r\n")),
-            ("byte-order mark", format!("\u{feff}{text}")),
-            ("no last newline", text.trim_end().to_owned()),
-            ("all of them", format!("\u{feff}{}", text.trim_end().replace('\n', "\r\n"))),
+        for command in [
+            "eval model.json FILE",
+            "infer model.json FILE -o out.tsv",
+            "train FILE --graph model.json -o run",
         ] {
-            folder.write(&format!("odd-{name}"), odd);
-            assert_eq!(folder.result(&format!("eval model.json odd-{name}")), expected, "{name}: {what}");
+            folder.fails(&command.replace("FILE", file), 2, parts);
+            assert_eq!(folder.names_in("."), before, "{command}");
         }
+    }
+}
+
+#[test]
+fn a_name_that_tells_no_format_needs_one_given() {
+    let folder = Folder::with_golden(&golden(0));
+    folder.write("docs", "0 1:1\n0 2:1\n");
+    folder.fails("eval model.json docs", 2, &["docs", ".svm", ".jsonl", "--format"]);
+    assert_eq!(folder.result("eval model.json docs --format svmlight")["docs"], 2);
+    folder.fails("eval model.json docs.svm --format jsonl", 2, &["docs.svm:1"]);
+    folder.fails("eval model.json docs.svm --format word", 2, &["word", "svmlight, jsonl"]);
+}
+
+#[test]
+fn text_is_split_into_the_words_of_the_model() {
+    let folder = Folder::with_golden(&golden(0));
+    folder.write("tokens.jsonl", "{\"tokens\":[\"w0\",\"w1\"]}\n{\"tokens\":[]}\n");
+    let expected = folder.result("eval model.json tokens.jsonl");
+    folder.write("a.txt", "W0, w1!\n\n");
+    folder.write("a.jsonl", "{\"text\":\"w1 w0\"}\n{\"text\":\"\"}\n");
+    folder.write("a.tsv", "id\ttext\n1\tw0 w1\n2\t\n");
+    folder.write("a.csv", "id,text\n1,\"w0, w1\"\n2,\n");
+    for file in ["a.txt", "a.jsonl", "a.tsv", "a.csv"] {
+        assert_eq!(folder.result(&format!("eval model.json {file}")), expected, "{file}");
     }
 }
