@@ -3,7 +3,7 @@ use crate::support::{Good, KEEP_ALL, Table, bad, fine, utf16};
 const TABLE: Table = Table::new("a.csv", KEEP_ALL);
 
 fn good() -> Good {
-    let text = "id,text\na,\"the cat, \"\"Tom\"\"\"\nb,\nc,W\u{f6}rter\n".into();
+    let text = "text,id\n\"the cat, \"\"Tom\"\"\",a\n,b\nW\u{f6}rter,c\n".into();
     Good { text, docs: 3, tokens: 4, files: ["a.csv", "a.csv.gz", "A.CSV.zst"] }
 }
 

@@ -26,6 +26,7 @@ fn odd_but_legal() {
             fine("an empty file", "", 0, 0),
             fine("empty lines alone", "\n\n", 0, 0),
             fine("only a header", "a,b\n", 0, 0),
+            fine("a mark before numbers", "\u{feff}1,0\n1,1\n", 2, 3),
             fine("no header", "1,0,1\n0,1,0\n", 2, 3),
             fine("numbers for names", "1,0,1\n0,1,0\n", 1, 1).named("b.csv").with("--id-column 1 --header"),
             fine("empty lines are passed over", row("\n\r\n"), 2, 5),

@@ -30,6 +30,7 @@ fn odd_but_legal() {
             fine("unsorted", line("0 9:1 4:1 7:1"), 3, 5),
             fine("trailing spaces and tabs", line("0\t2:1 \t 3:1   "), 3, 4),
             fine("no label", line("2:1 3:1"), 3, 4),
+            fine("a mark before an entry", "\u{feff}1:1\n", 1, 1),
             fine("a label alone", line("7"), 3, 2),
             fine("a label that is no number", line("spam 2:1"), 3, 3),
             fine("query ids", line("3 qid:17 2:1"), 3, 3),

@@ -3,7 +3,7 @@ use crate::support::{Good, KEEP_ALL, Table, bad, fine, utf16};
 const TABLE: Table = Table::new("a.tsv", KEEP_ALL);
 
 fn good() -> Good {
-    let text = "id\ttext\tlabel\na\tthe cat\tx\nb\t\ty\nc\tW\u{f6}rter \"here\tz\n".into();
+    let text = "text\tid\tlabel\nthe cat\ta\tx\n\tb\ty\nW\u{f6}rter \"here\tc\tz\n".into();
     Good { text, docs: 3, tokens: 4, files: ["a.tsv", "a.tsv.gz", "A.TAB.zst"] }
 }
 
