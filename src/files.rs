@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
 /// A whole file of at most `limit` bytes; pipes will do.
@@ -50,16 +51,24 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Opens a temporary file beside `path`.
+    /// Opens a temporary file beside `path`; behind a link, beside what it leads to.
     pub fn create(path: &Path) -> Result<Self> {
-        if path.is_dir() {
-            return Err(Error::Usage(format!("{} is a folder; give a file name", path.display())));
+        let refuse =
+            |what: &str| Err(Error::Usage(format!("{} is {what}; give a file name", path.display())));
+        match std::fs::metadata(path) {
+            Ok(there) if there.is_dir() => return refuse("a folder"),
+            // A rename would put a file in the place of a device or pipe.
+            Ok(there) if !there.is_file() => return refuse("no regular file"),
+            _ if path == Path::new("-") => return refuse("no file to write aside and rename"),
+            _ => {}
         }
+        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file =
             builder.prefix(".noisyor-").tempfile_in(folder_of(path)).map_err(|e| Error::io(path, e))?;
+        remember(file.path());
         Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(1 << 18, file) })
     }
 
@@ -68,8 +77,29 @@ impl AtomicFile {
         let Self { path, file } = self;
         let file = file.into_inner().map_err(|e| Error::io(&path, e.into_error()))?;
         file.as_file().sync_all().map_err(|e| Error::io(&path, e))?;
+        let aside = file.path().to_owned();
         file.persist(&path).map_err(|e| Error::io(&path, e.error))?;
+        forget(&aside);
         Ok(())
+    }
+}
+
+/// Files that are being written, for a program that must end at once.
+static ASIDE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn remember(path: &Path) {
+    ASIDE.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+}
+
+fn forget(path: &Path) {
+    ASIDE.lock().unwrap_or_else(PoisonError::into_inner).retain(|aside| aside != path);
+}
+
+/// Removes all files that are being written: the last thing before a program ends without clearing up.
+pub fn remove_unfinished() {
+    for path in ASIDE.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        // Those given up in good order are gone already.
+        let _ = std::fs::remove_file(path);
     }
 }
 

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// Exit status 2 if there are faults.
 #[derive(clap::Args)]
 #[command(
-    after_help = "A .json or .safetensors file is a model or graph; a .tsv file too if its first line reads like an edge
-(parent, child and perhaps a weight); anything else is a corpus. --as overrides.
+    after_help = "A .json or .safetensors file is a model or graph; a .tsv file too if its first line reads like an
+edge (parent, child and perhaps a weight); anything else is a corpus. --as overrides.
 
 Examples:
   noisyor check reviews.jsonl.gz
@@ -31,9 +31,9 @@ pub(crate) struct Args {
     /// What the file is
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Kind>,
-    /// Faults to print at most; all are counted
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    max_faults: usize,
+    /// Faults to print at most, up to 1000; all are counted
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=1000))]
+    max_faults: u64,
     #[command(flatten)]
     reading: CorpusArgs,
 }
@@ -96,13 +96,13 @@ fn report<S: Serialize + std::fmt::Display>(
     let Check { faults, n_faults, notes, summary } = check;
     let file = args.file.display();
     if common.json {
-        let faults: Vec<_> = faults.iter().take(args.max_faults).map(fault_json).collect();
+        let faults: Vec<_> = faults.iter().take(args.max_faults as usize).map(fault_json).collect();
         let result = json!({
             "file": args.file, "kind": kind, "n_faults": n_faults, "faults": faults, "notes": notes, "summary": summary,
         });
         print(format_args!("{result}\n"))?;
     } else {
-        let shown = faults.len().min(args.max_faults);
+        let shown = faults.len().min(args.max_faults as usize);
         let mut text: String = faults[..shown].iter().map(|fault| format!("{fault}\n")).collect();
         if n_faults > shown as u64 {
             text += &format!("... and {} more\n", n_faults - shown as u64);

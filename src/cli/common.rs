@@ -98,6 +98,7 @@ pub(crate) fn interruptible(common: &Common) -> LibResult<Arc<Monitor>> {
     let shared = Arc::clone(&monitor);
     ctrlc::set_handler(move || {
         if shared.stop.swap(true, Ordering::SeqCst) {
+            noisyor::files::remove_unfinished();
             std::process::exit(130);
         }
         if !quiet {

@@ -3,7 +3,7 @@
 mod split;
 
 use super::common::{interruptible, print};
-use super::corpus_args::{CorpusArgs, size_of};
+use super::corpus_args::{CorpusArgs, refuse_overwriting, size_of, warn_of_missing};
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::Subcommand;
@@ -13,6 +13,7 @@ use noisyor::corpus::text::StopWords;
 use noisyor::corpus::{Df, IngestOptions, Ingested, Sink, VocabFile, WordOptions, ingest};
 use noisyor::files::folder_of;
 use serde_json::json;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -20,13 +21,13 @@ use std::time::Instant;
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(
-    after_help = "Text is split into Unicode words in lower case. The vocabulary has the words in at least two documents,
-those in most documents first; stop words, single letters and digits are left out. Lists of tokens are
-taken as they are.
+    after_help = "Text is split into Unicode words in lower case. The vocabulary has the words in at least two
+documents, those in most documents first; stop words, single letters and digits are left out.
+Lists of tokens are taken as they are, if none of the input is text.
 
 Examples:
   noisyor corpus reviews.jsonl.gz --max-vocab 10000 -o reviews.corpus
-  noisyor corpus packages.tsv --id-column 1 --label-column 2 --text-column 3 --phrases -o packages.corpus
+  noisyor corpus packages.tsv --id-column 1 --label-column 2 --text-column 3 -o packages.corpus
   noisyor corpus new.txt --vocab reviews.corpus -o new.corpus
   noisyor corpus split reviews.corpus --test 0.3 -o parts"
 )]
@@ -70,7 +71,7 @@ struct WordArgs {
     max_df: Option<Df>,
     /// Tokens at most: those in the most documents stay
     #[arg(long, value_name = "N")]
-    max_vocab: Option<usize>,
+    max_vocab: Option<NonZeroUsize>,
     /// Words of text to leave out: english, none, or a file with words
     #[arg(long, value_name = "english|none|FILE", default_value = "english")]
     stop_words: String,
@@ -90,7 +91,8 @@ impl WordArgs {
         if self.phrases.is_some_and(|score| !(-1.0..=1.0).contains(&score)) {
             return Err(Error::Usage("--phrases takes a score between -1 and 1, as in --phrases=0.5".into()));
         }
-        let Self { min_df, max_df, max_vocab, phrases, .. } = *self;
+        let Self { min_df, max_df, phrases, .. } = *self;
+        let max_vocab = self.max_vocab.map(NonZeroUsize::get);
         Ok(WordOptions { stop_words, min_df, max_df, max_vocab, phrases })
     }
 
@@ -114,7 +116,12 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
         let message = "--vocab gives the vocabulary: --min-df, --max-df, --max-vocab and --phrases make no sense beside it";
         return Err(Error::Usage(message.into()).into());
     }
-    refuse_overwriting(args, output)?;
+    for written in [Some(output), args.save_vocab.as_deref()].into_iter().flatten() {
+        refuse_overwriting(written, args.inputs.iter().chain(&args.reading.vocab))?;
+    }
+    if args.save_vocab.as_deref() == Some(output) {
+        return Err(Error::Usage("-o and --save-vocab must be different files".into()).into());
+    }
     let monitor = interruptible(common)?;
     let mut writer = Output::create(output, args.save_vocab.as_deref())?;
     let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
@@ -126,13 +133,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     if ingested.n_docs == 0 {
         common.warn("there are no documents");
     }
-    if let Some(example) = ingested.unknown_example.as_ref().filter(|_| ingested.n_unknown > 0) {
-        common.warn(format_args!(
-            "the vocabulary lacks {} of {} occurrences of words (for example '{example}'); they are left out",
-            ingested.n_unknown,
-            ingested.n_unknown + ingested.n_known
-        ));
-    }
+    warn_of_missing(&ingested, common);
     let n_bytes = std::fs::metadata(output).map_or(0, |file| file.len());
     let seconds = start.elapsed().as_secs_f64();
     if common.json {
@@ -188,22 +189,6 @@ impl Sink for Output {
     fn set_n_tokens(&mut self, n_tokens: u32) {
         self.corpus.set_n_tokens(n_tokens);
     }
-}
-
-/// What is read must not be replaced by what is written, however the paths are spelt.
-fn refuse_overwriting(args: &ConvertArgs, output: &Path) -> noisyor::Result<()> {
-    let place = |path: &Path| path.canonicalize().ok();
-    let read = args.inputs.iter().chain(&args.reading.vocab);
-    for written in [Some(output), args.save_vocab.as_deref()].into_iter().flatten() {
-        if place(written).is_some() && read.clone().any(|path| place(path) == place(written)) {
-            let message = "this is read, and would be replaced by what is written; write to another file";
-            return Err(Error::Usage(format!("{}: {message}", written.display())));
-        }
-    }
-    if args.save_vocab.as_deref() == Some(output) {
-        return Err(Error::Usage("-o and --save-vocab must be different files".into()));
-    }
-    Ok(())
 }
 
 fn summary(ingested: &Ingested, n_tokens: usize, n_occurrences: usize) -> String {

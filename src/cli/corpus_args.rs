@@ -20,7 +20,7 @@ pub(crate) struct CorpusArgs {
     /// Format of the corpus [default: by its name, plain, .gz or .zst; a native corpus is known by its content]
     #[arg(long, value_parser = PossibleValuesParser::new(Format::NAMES.map(|(name, _)| name)))]
     format: Option<String>,
-    /// Tables: column with the text, by name or number from 1; in Parquet also a list of tokens
+    /// Tables: column with the text, by name or number from 1; in Parquet also a list of tokens; in JSON lines the key of either
     #[arg(long, value_name = "COLUMN")]
     text_column: Option<Column>,
     /// Tables: column with the documents' ids
@@ -32,6 +32,9 @@ pub(crate) struct CorpusArgs {
     /// Tables: the first line has the columns' names, although columns are given by number
     #[arg(long)]
     header: bool,
+    /// CSV and dense tables: what stands between two cells, a character or 'tab' [default: as the first line has it]
+    #[arg(long, value_name = "CHAR", value_parser = parse_separator)]
+    separator: Option<u8>,
     /// SVMlight: columns count from 0, not from 1
     #[arg(long)]
     zero_based: bool,
@@ -39,6 +42,14 @@ pub(crate) struct CorpusArgs {
     /// line, a native corpus or a model
     #[arg(long, value_name = "FILE")]
     pub(super) vocab: Option<PathBuf>,
+}
+
+fn parse_separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        _ if text == "tab" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        _ => Err("one character that is no letter, digit or quote, or 'tab'".into()),
+    }
 }
 
 impl CorpusArgs {
@@ -57,6 +68,7 @@ impl CorpusArgs {
                 id: self.id_column.clone(),
                 label: self.label_column.clone(),
                 header: self.header,
+                separator: self.separator,
             },
             zero_based: self.zero_based,
             n_names: None,
@@ -88,6 +100,19 @@ impl CorpusArgs {
     }
 }
 
+/// What is read must not be replaced by what is written, however the paths are spelt.
+pub(crate) fn refuse_overwriting<'a>(
+    written: &Path,
+    read: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<()> {
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(written).is_some() && read.into_iter().any(|path| place(path) == place(written)) {
+        let message = "this is read, and would be replaced by what is written; write to another file";
+        return Err(Error::Usage(format!("{}: {message}", written.display())));
+    }
+    Ok(())
+}
+
 /// Bytes of all files together; none if any has no size of its own.
 pub(crate) fn size_of(paths: &[PathBuf]) -> Option<u64> {
     let size = |path: &PathBuf| {
@@ -106,6 +131,17 @@ pub(crate) fn warn_of_unknown(corpus: &Corpus, alignment: &Alignment, ingested: 
             if ingested.n_unknown > 0 { ingested.n_known + n_unknown } else { corpus.n_occurrences() as u64 };
         common.warn(format_args!(
             "the model does not know {n_unknown} of {n_all} token occurrences (for example {example}); they are left out"
+        ));
+    }
+}
+
+/// Warns of words that a given vocabulary lacks.
+pub(crate) fn warn_of_missing(ingested: &Ingested, common: &Common) {
+    if let Some(example) = ingested.unknown_example.as_ref().filter(|_| ingested.n_unknown > 0) {
+        common.warn(format_args!(
+            "the vocabulary lacks {} of {} occurrences of words (for example '{example}'); they are left out",
+            ingested.n_unknown,
+            ingested.n_unknown + ingested.n_known
         ));
     }
 }

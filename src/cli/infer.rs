@@ -1,7 +1,7 @@
 //! `noisyor infer`: topic probabilities of every document.
 
 use super::common::{BackendArgs, interruptible, print};
-use super::corpus_args::{CorpusArgs, Verifying};
+use super::corpus_args::{CorpusArgs, Verifying, refuse_overwriting};
 use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
@@ -42,6 +42,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if !(0.0..=1.0).contains(&args.threshold) {
         return Err(noisyor::Error::Usage(format!("--threshold {} is not in [0, 1]", args.threshold)).into());
     }
+    refuse_overwriting(&args.output, [&args.model, &args.corpus])?;
     let mut estep = args.backend.open(common, 0)?;
     let network = load_model(&args.model)?;
     let monitor = interruptible(common)?;

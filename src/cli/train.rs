@@ -240,7 +240,8 @@ fn report(
         Some(weights) => elbo(&Network { weights, ..network.clone() }, &outcome.valid)?,
         None => None,
     };
-    let test_elbo = elbo(network, &outcome.test)?;
+    // Of a run that was stopped nobody waits for the test.
+    let test_elbo = if outcome.ended == Ended::Interrupted { None } else { elbo(network, &outcome.test)? };
     let ended = match outcome.ended {
         Ended::Finished => "finished",
         Ended::EarlyStop => "early stop",

@@ -80,9 +80,10 @@ pub fn check(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Resu
         whole => whole?,
     }
     let Faults { kept, count: n_faults, .. } = faults;
-    let summary = count.finish();
-    let notes = notes(&summary);
-    Ok(Check { faults: kept, n_faults, notes, summary: Some(summary) })
+    // Of a file that could not be opened there is nothing to tell.
+    let summary = count.opened.then(|| count.finish());
+    let notes = summary.as_ref().map_or_else(Vec::new, notes);
+    Ok(Check { faults: kept, n_faults, notes, summary })
 }
 
 fn check_stream(
@@ -93,6 +94,7 @@ fn check_stream(
     monitor: &Arc<Monitor>,
 ) -> Result<()> {
     let mut reader = open(path, options, monitor)?;
+    count.opened = true;
     if let Tokens::Numbers { n_tokens, names } = reader.tokens() {
         count.summary.vocabulary = names.map(<[String]>::len).or(n_tokens.map(|n| n as usize));
     }
@@ -114,6 +116,7 @@ fn check_stream(
 
 fn check_native(corpus: &Corpus, count: &mut Count, monitor: &Monitor) -> Result<()> {
     corpus.verify()?;
+    count.opened = true;
     count.summary.vocabulary = Some(corpus.n_tokens());
     let mut tokens = Vec::new();
     for doc_ix in 0..corpus.n_docs() {
@@ -128,6 +131,7 @@ fn check_native(corpus: &Corpus, count: &mut Count, monitor: &Monitor) -> Result
 
 #[derive(Default)]
 struct Count {
+    opened: bool,
     summary: Summary,
     number_of: FxHashMap<Box<str>, u32>,
     seen: FxHashSet<u32>,

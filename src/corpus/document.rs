@@ -15,15 +15,25 @@ pub struct Document {
     pub label: String,
 }
 
+/// Documents that took more bytes are not expected again.
+const GIANT: usize = 1 << 16;
+
 impl Document {
-    /// Empties it, keeping its memory.
+    /// Empties it. Its memory is kept for the next one, unless a giant has been here.
     pub fn clear(&mut self) {
-        self.tokens.clear();
-        self.words.text.clear();
-        self.words.ends.clear();
-        self.text.clear();
-        self.id.clear();
-        self.label.clear();
+        let Self { tokens, words, text, id, label } = self;
+        let n_bytes =
+            4 * tokens.capacity() + words.text.capacity() + 8 * words.ends.capacity() + text.capacity();
+        if n_bytes > GIANT {
+            *self = Self::default();
+            return;
+        }
+        tokens.clear();
+        words.text.clear();
+        words.ends.clear();
+        text.clear();
+        id.clear();
+        label.clear();
     }
 }
 

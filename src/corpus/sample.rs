@@ -19,8 +19,8 @@ pub fn sample_network() -> Result<Network> {
 /// The sample's 20,000 documents.
 pub fn sample_corpus() -> Result<Corpus> {
     let path = Path::new("data/sample/corpus.jsonl.gz");
-    let mut reader = open_stream(path, CORPUS, &ReadOptions::default())?;
+    let reader = open_stream(path, CORPUS, &ReadOptions::default())?;
     let mut corpus = Corpus::default();
-    ingest_reader(path, reader.as_mut(), &IngestOptions::default(), &mut corpus, &Monitor::default())?;
+    ingest_reader(path, reader, &IngestOptions::default(), &mut corpus, &Monitor::default())?;
     Ok(corpus)
 }

@@ -131,7 +131,7 @@ pub(super) fn choose(
     tokens
 }
 
-/// Loads a vocabulary: from a native corpus, from a model or graph (.safetensors, .json), or from a text file with a name a line.
+/// Loads a vocabulary: from a native corpus, from a model or graph (.safetensors, .json, .tsv), or from a text file with a name a line.
 pub fn load_vocab(path: &Path) -> Result<Vec<String>> {
     if native::is_native(path) {
         let corpus = native::open(path)?;
@@ -139,8 +139,10 @@ pub fn load_vocab(path: &Path) -> Result<Vec<String>> {
         let names = corpus.token_names().map(|names| names.iter().map(str::to_owned).collect());
         return names.ok_or_else(|| Error::input(path, None, "this corpus has no names for its tokens"));
     }
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("safetensors" | "json") => Ok(network::load(path)?.names.tokens),
+    let extension =
+        path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
+    match extension.as_str() {
+        "safetensors" | "json" | "tsv" => Ok(network::load(path)?.names.tokens),
         _ => read_names(path),
     }
 }
@@ -160,6 +162,10 @@ pub(super) fn read_names(path: &Path) -> Result<Vec<String>> {
         let name = std::mem::take(&mut document.text);
         if name.is_empty() {
             return Err(fault("an empty line; a vocabulary has a name on every line".into()));
+        }
+        if name.contains('\t') {
+            let name = shown(&name);
+            return Err(fault(format!("'{name}' has a tab; a vocabulary has nothing but a name on a line")));
         }
         if let Some(first) = line_of.insert(name.clone(), line) {
             let name = shown(&name);

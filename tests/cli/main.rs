@@ -5,6 +5,7 @@ mod bad_models;
 mod bench;
 mod corpus;
 mod corpus_large;
+mod corpus_odd;
 mod corpus_split;
 mod corpus_words;
 mod devices;

@@ -2,7 +2,7 @@
 
 use crate::cli::Common;
 use crate::cli::common::{interruptible, print};
-use crate::cli::corpus_args::CorpusArgs;
+use crate::cli::corpus_args::{CorpusArgs, warn_of_missing};
 use anyhow::Result;
 use noisyor::Error;
 use noisyor::corpus::native::NativeWriter;
@@ -44,8 +44,16 @@ pub(super) fn run(args: Args, common: &Common) -> Result<()> {
         return Err(Error::Usage(message).into());
     }
     let monitor = interruptible(common)?;
-    let (corpus, _) = read(&args.corpus, &args.reading.options()?, None, &monitor)?;
+    let (corpus, ingested) = read(&args.corpus, &args.reading.options()?, None, &monitor)?;
     corpus.verify()?;
+    if ingested.n_words > ingested.n_tokens {
+        common.warn(format_args!(
+            "the vocabulary has {} of {} words: those in two documents at least, without English stop words; \
+             'noisyor corpus' has options for that",
+            ingested.n_tokens, ingested.n_words
+        ));
+    }
+    warn_of_missing(&ingested, common);
     let Parts { train, valid, test } = split(corpus.n_docs(), valid, test, args.seed);
     std::fs::create_dir_all(&args.output).map_err(|e| Error::io(&args.output, e))?;
     let mut written = Vec::new();

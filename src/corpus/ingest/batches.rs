@@ -5,13 +5,16 @@ use crate::corpus::Document;
 use crate::corpus::read::Reader;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::time::Duration;
 
 /// A batch is full at so many documents, or at so many bytes and tokens.
 const BATCH_DOCS: usize = 4096;
 const BATCH_SIZE: usize = 1 << 21;
 /// Batches that wait at most.
 const AHEAD: usize = 2;
+/// Between two looks at whether to stop.
+const WAIT: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
 struct Batch {
@@ -20,37 +23,43 @@ struct Batch {
 }
 
 /// Calls `on_batch` with all documents, in order; what a batch holds depends on the documents alone.
+///
+/// Nobody waits for the reader: where it hangs on a silent pipe, errors and stop requests still end this.
 pub(super) fn for_batches(
-    reader: &mut dyn Reader,
+    reader: Box<dyn Reader>,
     monitor: &Monitor,
     mut on_batch: impl FnMut(&mut [Document]) -> Result<()>,
 ) -> Result<()> {
     let (full, filled) = sync_channel::<Result<Batch>>(AHEAD);
     let (give_back, spare) = channel();
-    std::thread::scope(|scope| {
-        scope.spawn(move || fill(reader, monitor, &full, &spare));
-        for batch in filled {
-            let mut batch = batch?;
-            on_batch(&mut batch.documents[..batch.n_docs])?;
-            // The reader may be done: then nobody wants it.
-            let _ = give_back.send(batch);
+    let thread = std::thread::spawn(move || fill(reader, &full, &spare));
+    let mut take_all = || loop {
+        monitor.go_on()?;
+        match filled.recv_timeout(WAIT) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Ok(batch) => {
+                let mut batch = batch?;
+                on_batch(&mut batch.documents[..batch.n_docs])?;
+                // The reader may be done: then nobody wants it.
+                let _ = give_back.send(batch);
+            }
         }
-        Ok(())
-    })
+    };
+    let result = take_all();
+    drop(filled);
+    // It may have temporary files to remove; a second is enough, unless it hangs.
+    (0..100).take_while(|_| !thread.is_finished()).for_each(|_| std::thread::sleep(WAIT / 10));
+    result
 }
 
-fn fill(
-    reader: &mut dyn Reader,
-    monitor: &Monitor,
-    full: &SyncSender<Result<Batch>>,
-    spare: &Receiver<Batch>,
-) {
+/// Ends with the reader, or when nobody takes batches any more.
+fn fill(mut reader: Box<dyn Reader>, full: &SyncSender<Result<Batch>>, spare: &Receiver<Batch>) {
     loop {
         let mut batch = spare.try_recv().unwrap_or_default();
-        let read = fill_batch(reader, &mut batch);
-        let ended = !matches!(read, Ok(true)) || monitor.go_on().is_err();
-        let message = read.map(|_| batch).map_err(|e| monitor.go_on().err().unwrap_or(e));
-        if full.send(message).is_err() || ended {
+        let read = fill_batch(reader.as_mut(), &mut batch);
+        let ended = !matches!(read, Ok(true));
+        if full.send(read.map(|_| batch)).is_err() || ended {
             return;
         }
     }

@@ -79,13 +79,13 @@ pub fn read(
     if options.vocab.is_none() && native_wanted && native::is_native(path) {
         return Ok((native::open(path)?, Ingested::default()));
     }
-    let mut reader = open(path, &options.read, monitor)?;
+    let reader = open(path, &options.read, monitor)?;
     let mut options = options.clone();
     if options.vocab.is_none() && reader.tokens() == Tokens::Words {
         options.vocab = known.map(<[String]>::to_vec);
     }
     let mut corpus = Corpus::default();
-    let ingested = ingest_reader(path, reader.as_mut(), &options, &mut corpus, monitor)?;
+    let ingested = ingest_reader(path, reader, &options, &mut corpus, monitor)?;
     Ok((corpus, ingested))
 }
 
@@ -99,8 +99,7 @@ pub fn ingest(
 ) -> Result<Ingested> {
     let mut ingest = Ingest::new(options, folder, sink)?;
     for path in paths {
-        let mut reader = open(path, &options.read, monitor)?;
-        ingest.take(path, reader.as_mut(), monitor)?;
+        ingest.take(path, open(path, &options.read, monitor)?, monitor)?;
     }
     ingest.finish(monitor)
 }
@@ -108,7 +107,7 @@ pub fn ingest(
 /// Takes in what one reader gives.
 pub fn ingest_reader(
     name: &Path,
-    reader: &mut dyn Reader,
+    reader: Box<dyn Reader>,
     options: &IngestOptions,
     sink: &mut dyn Sink,
     monitor: &Monitor,
@@ -148,7 +147,8 @@ impl<'a> Ingest<'a> {
         let plan = match &options.vocab {
             None => None,
             Some(vocab) => {
-                words.stop_words.remove(vocab.iter().map(String::as_str));
+                // Parts of phrases must come through, too.
+                words.stop_words.remove(vocab.iter().flat_map(|name| name.split(' ')));
                 sink.set_names(&mut vocab.iter().map(String::as_str))?;
                 Some(Plan::given(vocab, &mut interner)?)
             }
@@ -168,7 +168,7 @@ impl<'a> Ingest<'a> {
         })
     }
 
-    fn take(&mut self, path: &Path, reader: &mut dyn Reader, monitor: &Monitor) -> Result<()> {
+    fn take(&mut self, path: &Path, reader: Box<dyn Reader>, monitor: &Monitor) -> Result<()> {
         let numbers = match reader.tokens() {
             Tokens::Words => None,
             Tokens::Numbers { n_tokens, names } => Some(self.numbers(path, n_tokens, names)?),

@@ -63,7 +63,7 @@ pub(super) fn find(column: &Column, names: &[String]) -> Result<usize, String> {
 }
 
 /// The column of this name, if there is one, and then just one.
-fn unique(name: &str, names: &[String]) -> Result<Option<usize>, String> {
+pub(super) fn unique(name: &str, names: &[String]) -> Result<Option<usize>, String> {
     let mut places = names.iter().enumerate().filter(|(_, other)| *other == name).map(|(at, _)| at);
     match (places.next(), places.next()) {
         (Some(first), Some(second)) => Err(format!(

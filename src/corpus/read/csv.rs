@@ -10,7 +10,8 @@ use crate::error::Result;
 /// Text if a column for it is chosen or called so, else numbers.
 pub(super) fn open(mut lines: Lines, columns: &Columns) -> Result<Box<dyn Reader>> {
     let first = first_line(&mut lines)?;
-    Ok(if columns.text.is_some() || separator_of_names(first, &[TEXT]).is_some() {
+    let is_called_text = separator_of_names(first, &[TEXT], columns.separator).is_some();
+    Ok(if columns.text.is_some() || is_called_text {
         Box::new(open_text(lines, columns)?)
     } else {
         Box::new(open_dense(lines, columns)?)
@@ -28,7 +29,8 @@ pub(super) fn open_text(mut lines: Lines, columns: &Columns) -> Result<Table> {
         .collect();
     names.push(TEXT);
     // Where the first line is no header, a semicolon in it is more likely text.
-    let separator = separator_of_names(first_line(&mut lines)?, &names).unwrap_or(b',');
+    let named = separator_of_names(first_line(&mut lines)?, &names, columns.separator);
+    let separator = named.or(columns.separator).unwrap_or(b',');
     Table::new(Records::quoted(lines, separator), columns)
 }
 
@@ -37,8 +39,8 @@ pub(super) fn open_dense(mut lines: Lines, columns: &Columns) -> Result<Dense> {
     let first = first_line(&mut lines)?;
     // The last one wins a tie: decimal commas stand between semicolons.
     let count = |separator: &u8| memchr::memchr_iter(*separator, first).count();
-    let separator =
-        [b',', b';', b'\t'].into_iter().max_by_key(count).filter(|s| count(s) > 0).unwrap_or(b',');
+    let likely = [b',', b';', b'\t'].into_iter().max_by_key(count).filter(|s| count(s) > 0);
+    let separator = columns.separator.or(likely).unwrap_or(b',');
     Dense::new(Records::quoted(lines, separator), columns)
 }
 
@@ -53,11 +55,12 @@ fn first_line(lines: &mut Lines) -> Result<&[u8]> {
     Ok(lines.current())
 }
 
-/// The separator that sets off one of these names in a header.
-fn separator_of_names(line: &[u8], names: &[&str]) -> Option<u8> {
+/// The separator, if not given, that sets off one of these names in a header.
+fn separator_of_names(line: &[u8], names: &[&str], given: Option<u8>) -> Option<u8> {
     let is_name = |cell: &[u8]| {
         let bare = cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell);
         names.iter().any(|name| name.as_bytes() == bare)
     };
-    [b',', b';', b'\t'].into_iter().find(|separator| line.split(|byte| byte == separator).any(is_name))
+    let candidates = given.map_or(vec![b',', b';', b'\t'], |given| vec![given]);
+    candidates.into_iter().find(|separator| line.split(|byte| byte == separator).any(is_name))
 }

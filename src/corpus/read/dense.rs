@@ -1,9 +1,9 @@
 //! Dense 0/1 tables: a document a row, a token a column; values above zero mean present.
 
-use super::columns::find;
+use super::columns::{find, unique};
 use super::lines::{shown, utf8};
 use super::records::Records;
-use super::{Columns, Document, OnFault, Reader, Tokens};
+use super::{Column, Columns, Document, OnFault, Reader, Tokens};
 use crate::error::{Error, Result};
 use rustc_hash::FxHashMap;
 
@@ -47,8 +47,14 @@ impl Dense {
     fn take_first(&mut self, columns: &Columns) -> Result<(), String> {
         let first = self.records.names();
         self.n_cells = first.len();
-        let place = |column: &Option<_>| column.as_ref().map(|column| find(column, &first)).transpose();
-        (self.id, self.label) = (place(&columns.id)?, place(&columns.label)?);
+        let all_numbers = self.records.cells().all(|cell| number(cell).is_some());
+        let place = |column: &Option<Column>, name: &str| match column {
+            Some(column) => find(column, &first).map(Some),
+            // As in tables of text.
+            None if all_numbers => Ok(None),
+            None => unique(name, &first),
+        };
+        (self.id, self.label) = (place(&columns.id, "id")?, place(&columns.label, "label")?);
         let is_token = |at: usize| Some(at) != self.id && Some(at) != self.label;
         let token_cells = || self.records.cells().enumerate().filter(|(at, _)| is_token(*at));
         self.n_tokens = token_cells().count() as u32;

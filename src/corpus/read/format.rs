@@ -55,14 +55,17 @@ impl Format {
 
     /// Refuses options that mean nothing for this format: a user who gave them would wonder.
     pub(super) fn check(self, options: &ReadOptions) -> Result<()> {
-        let Columns { text, id, label, header } = &options.columns;
+        let Columns { text, id, label, header, separator } = &options.columns;
+        let csv = matches!(self, Self::Csv | Self::Dense | Self::CsvOrDense);
+        let keyed = self == Self::Jsonl;
         let table = matches!(self, Self::Tsv | Self::Csv | Self::Parquet | Self::CsvOrDense);
         let dense = self == Self::Dense;
         let refused = [
-            ("--text-column", text.is_some() && !table),
-            ("--id-column", id.is_some() && !table && !dense),
-            ("--label-column", label.is_some() && !table && !dense),
+            ("--text-column", text.is_some() && !table && !keyed),
+            ("--id-column", id.is_some() && !table && !dense && !keyed),
+            ("--label-column", label.is_some() && !table && !dense && !keyed),
             ("--header", *header && !table && !dense),
+            ("--separator", separator.is_some() && !csv),
             ("--zero-based", options.zero_based && self != Self::Svmlight),
         ];
         match refused.iter().find(|(_, refused)| *refused) {

@@ -1,9 +1,10 @@
 //! JSON lines: `{"id": ..., "tokens": ["word", ...], "label": ...}` or `{"text": "..."}`, one document a line.
 
 use super::lines::{Lines, shown};
-use super::{Document, OnFault, Reader};
-use crate::error::Result;
+use super::{Column, Columns, Document, OnFault, Reader};
+use crate::error::{Error, Result};
 use crate::faults;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -23,8 +24,14 @@ struct Line<'a> {
 }
 
 /// A string that borrows from the line where it has no escapes.
-#[derive(Deserialize)]
+#[derive(Deserialize, PartialEq, Eq, Hash)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl std::borrow::Borrow<str> for Text<'_> {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 /// An id or a label. Numbers stay as they are written: those of more digits than a float has tell documents apart, too.
 fn scalar(key: &str, value: Option<&RawValue>) -> Result<String, String> {
@@ -45,13 +52,54 @@ fn told(error: &serde_json::Error) -> String {
     faults::shown(text.split(" at line ").next().unwrap_or(&text))
 }
 
+/// Keys other than the usual ones.
+struct Keys {
+    /// Of a text, or of a list of tokens.
+    content: Option<String>,
+    id: String,
+    label: String,
+}
+
+impl Keys {
+    /// None if they are the usual ones, which are read faster.
+    fn new(columns: &Columns) -> Result<Option<Self>> {
+        let key = |column: &Option<Column>| match column {
+            None => Ok(None),
+            Some(Column::Name(key)) => Ok(Some(key.clone())),
+            Some(Column::Number(number)) => {
+                Err(Error::Usage(format!("columns of JSON lines are keys; there is no column {number}")))
+            }
+        };
+        let (content, id, label) = (key(&columns.text)?, key(&columns.id)?, key(&columns.label)?);
+        if content.is_none() && id.is_none() && label.is_none() {
+            return Ok(None);
+        }
+        let (id, label) = (id.unwrap_or_else(|| "id".into()), label.unwrap_or_else(|| "label".into()));
+        Ok(Some(Self { content, id, label }))
+    }
+
+    fn parse<'a>(&self, line: &'a [u8]) -> serde_json::Result<Line<'a>> {
+        let values: FxHashMap<Text<'a>, &'a RawValue> = serde_json::from_slice(line)?;
+        let value = |key: &str| values.get(key).copied().filter(|value| value.get() != "null");
+        let content = self.content.as_deref().map_or_else(|| value("tokens").or(value("text")), value);
+        let (mut tokens, mut text) = (None, None);
+        match content.map(RawValue::get) {
+            Some(list) if list.starts_with('[') => tokens = Some(serde_json::from_str(list)?),
+            Some(other) => text = Some(serde_json::from_str(other)?),
+            None => {}
+        }
+        Ok(Line { tokens, text, id: value(&self.id), label: value(&self.label) })
+    }
+}
+
 pub(super) struct Jsonl {
     lines: Lines,
+    keys: Option<Keys>,
 }
 
 impl Jsonl {
-    pub(super) fn new(lines: Lines) -> Self {
-        Self { lines }
+    pub(super) fn new(lines: Lines, columns: &Columns) -> Result<Self> {
+        Ok(Self { lines, keys: Keys::new(columns)? })
     }
 }
 
@@ -62,7 +110,7 @@ impl Reader for Jsonl {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match parse_line(line, document) {
+            match parse_line(line, self.keys.as_ref(), document) {
                 Ok(()) => return Ok(true),
                 Err(message) => on_fault(self.lines.fault(message))?,
             }
@@ -72,14 +120,20 @@ impl Reader for Jsonl {
     }
 }
 
-fn parse_line(line: &[u8], document: &mut Document) -> Result<(), String> {
+fn parse_line(line: &[u8], keys: Option<&Keys>, document: &mut Document) -> Result<(), String> {
     if line.trim_ascii_start().first() != Some(&b'{') {
         return Err(format!("'{}' is not a JSON object; {EXPECTED}", shown(line)));
     }
-    let parsed: Line = serde_json::from_slice(line)
+    let parsed: Line = keys
+        .map_or_else(|| serde_json::from_slice(line), |keys| keys.parse(line))
         .map_err(|e| format!("column {}: {}; {EXPECTED}", e.column(), told(&e)))?;
     match (parsed.tokens, parsed.text) {
-        (None, None) => return Err(format!("has neither 'tokens' nor 'text'; {EXPECTED}")),
+        (None, None) => {
+            return Err(match keys.and_then(|keys| keys.content.as_ref()) {
+                Some(key) => format!("has no '{}'", faults::shown(key)),
+                None => format!("has neither 'tokens' nor 'text'; {EXPECTED}"),
+            });
+        }
         (Some(tokens), _) => {
             for (at, Text(token)) in tokens.iter().enumerate() {
                 if token.is_empty() {

@@ -98,6 +98,8 @@ pub struct Columns {
     pub label: Option<Column>,
     /// The first line has the columns' names, even if no column is chosen by name.
     pub header: bool,
+    /// What stands between two cells of a CSV file, where that is not to be told from the first line.
+    pub separator: Option<u8>,
 }
 
 /// A column by name, or by number from one.
@@ -166,7 +168,7 @@ fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dy
     format.check(options)?;
     Ok(match format {
         Format::Svmlight => Box::new(svmlight::Svmlight::new(Lines::new(source), options)),
-        Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source))),
+        Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source), &options.columns)?),
         Format::Text => Box::new(text::Text::new(Lines::new(source))),
         Format::Uci => Box::new(uci::open(source)?),
         Format::MatrixMarket => Box::new(matrix_market::open(source)?),

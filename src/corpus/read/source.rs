@@ -78,7 +78,7 @@ impl Source {
             let n_reported = opened.len().min(BUFFER as u64);
             return Ok(OnDisk { path, opened: Some((opened, monitor)), n_reported, _copy: None });
         }
-        let mut copy = NamedTempFile::new().map_err(|e| Error::io(&self.name, e))?;
+        let mut copy = NamedTempFile::new().map_err(|e| Error::io(&std::env::temp_dir(), e))?;
         io::copy(&mut self.reader, &mut copy).map_err(|e| read_error(&self.name, None, e))?;
         let copy = copy.into_temp_path();
         Ok(OnDisk { path: copy.to_path_buf(), opened: None, n_reported: 0, _copy: Some(copy) })
@@ -124,6 +124,9 @@ pub(super) fn read_error(name: &Path, line: Option<u64>, error: io::Error) -> Er
     if error.get_ref().is_some_and(|inner| inner.is::<Bomb>()) {
         return Error::input(name, line, error.to_string());
     }
+    if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) {
+        return Error::Interrupted;
+    }
     if matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {
         let message = format!("the compressed data is damaged or cut short ({error}); fetch the file again");
         return Error::input(name, line, message);
@@ -139,6 +142,8 @@ struct Counted<R> {
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Some formats are read to their end before the first document comes.
+        self.monitor.go_on().map_err(|_| io::Error::other(Stopped))?;
         let n = self.inner.read(buffer)?;
         self.monitor.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)
@@ -245,3 +250,8 @@ struct Bomb {
     n_bytes: u64,
     n_compressed: u64,
 }
+
+/// The user asked to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+struct Stopped;

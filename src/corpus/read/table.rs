@@ -86,7 +86,7 @@ mod tests {
     /// Options with the columns of the text, the id and the label; empty: none.
     fn columns(text: &str, id: &str, label: &str) -> ReadOptions {
         let [text, id, label] = [text, id, label].map(|column| column.parse::<Column>().ok());
-        ReadOptions { columns: Columns { text, id, label, header: false }, ..Default::default() }
+        ReadOptions { columns: Columns { text, id, label, ..Columns::default() }, ..Default::default() }
     }
 
     fn any() -> ReadOptions {

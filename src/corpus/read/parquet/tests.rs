@@ -74,7 +74,7 @@ fn any() -> ReadOptions {
 /// Options with the columns of the text, the id and the label; empty: none.
 fn columns(text: &str, id: &str, label: &str) -> ReadOptions {
     let [text, id, label] = [text, id, label].map(|column| column.parse::<Column>().ok());
-    ReadOptions { columns: Columns { text, id, label, header: false }, ..any() }
+    ReadOptions { columns: Columns { text, id, label, ..Columns::default() }, ..any() }
 }
 
 /// Tokens joined with '+', text, id and label of every document, of which none is at fault.
