@@ -38,7 +38,7 @@ fn a_vocabulary_from_a_text_file_a_corpus_or_a_model() {
     folder.write("gap.txt", "a\n\nb\n");
     folder.fails("corpus docs.txt --vocab gap.txt -o no.corpus", 2, &["gap.txt:2", "empty line"]);
     folder.write("wide.svm", "0 5:1\n");
-    folder.fails("corpus wide.svm --vocab vocab.txt -o no.corpus", 2, &["wide.svm", "column 5", "4 names"]);
+    folder.fails("corpus wide.svm --vocab vocab.txt -o no.corpus", 2, &["wide.svm", "'5:1'", "4 names"]);
 }
 
 #[test]
