@@ -122,7 +122,8 @@ fn ends_in(name: &Path, end: &str) -> bool {
 pub(super) fn read_error(name: &Path, line: Option<u64>, error: io::Error) -> Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     if error.get_ref().is_some_and(|inner| inner.is::<Bomb>()) {
-        return Error::input(name, line, error.to_string());
+        let message = format!("{error}; if you trust the file, decompress it and give the plain one");
+        return Error::input(name, line, message);
     }
     if error.get_ref().is_some_and(|inner| inner.is::<Stopped>()) {
         return Error::Interrupted;
@@ -226,10 +227,7 @@ impl Read for Guarded {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let n_compressed = self.n_compressed.load(Ordering::Relaxed);
-        if self.n_bytes > HARMLESS && self.n_bytes / MAX_EXPANSION > n_compressed {
-            return Err(io::Error::other(Bomb { n_bytes: self.n_bytes, n_compressed }));
-        }
-        Ok(n)
+        Bomb::of(self.n_bytes, n_compressed).map_or(Ok(n), |bomb| Err(io::Error::other(bomb)))
     }
 }
 
@@ -237,18 +235,25 @@ impl Read for Guarded {
 fn damage(error: io::Error) -> io::Error {
     let passed_on = error.raw_os_error().is_some()
         || error.kind() == io::ErrorKind::Interrupted
-        || error.get_ref().is_some_and(|inner| inner.is::<Changed>());
+        || error.get_ref().is_some_and(|inner| inner.is::<Changed>() || inner.is::<Stopped>());
     if passed_on { error } else { io::Error::new(io::ErrorKind::InvalidData, error.to_string()) }
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{n_compressed} compressed bytes have grown to {n_bytes}, more than {MAX_EXPANSION} to one, which no real corpus does; \
-     if you trust the file, decompress it and give the plain one"
+    "{n_compressed} compressed bytes have grown to {n_bytes}, more than {MAX_EXPANSION} to one, which no real corpus does"
 )]
-struct Bomb {
+pub(super) struct Bomb {
     n_bytes: u64,
     n_compressed: u64,
+}
+
+impl Bomb {
+    /// Whether so many bytes are out of all proportion to what they were made from.
+    pub(super) fn of(n_bytes: u64, n_compressed: u64) -> Option<Self> {
+        let too_many = n_bytes > HARMLESS && n_bytes / MAX_EXPANSION > n_compressed;
+        too_many.then_some(Self { n_bytes, n_compressed })
+    }
 }
 
 /// The user asked to stop.

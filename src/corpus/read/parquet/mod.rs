@@ -8,7 +8,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use super::source::{OnDisk, Source};
+use super::source::{Bomb, OnDisk, Source};
 use super::{Columns, Document, OnFault, Reader};
 use crate::error::{Error, Result};
 use batch::{Batch, RowGroup};
@@ -20,9 +20,14 @@ use schema::Leaves;
 use std::fs::File;
 use std::path::PathBuf;
 
+/// What a row and each of its tokens take beside their bytes: nulls are not for free.
+const ROW_BYTES: usize = 64;
+const TOKEN_BYTES: usize = 8;
+
 pub(super) struct Parquet {
     name: PathBuf,
     on_disk: OnDisk,
+    growth: Growth,
     file: SerializedFileReader<File>,
     leaves: Leaves,
     /// Values of the text column are tokens, not texts.
@@ -52,7 +57,9 @@ impl Parquet {
         let in_lists = schema.column(leaves.text).max_rep_level() > 0;
         let batch = Batch::default();
         let (next_group, group) = (0, None);
-        Ok(Self { name, on_disk, file, leaves, in_lists, next_group, group, batch, row: 0, ended: false })
+        let growth = Growth { n_stored: n_bytes, n_given: 0 };
+        let (row, ended) = (0, false);
+        Ok(Self { name, on_disk, growth, file, leaves, in_lists, next_group, group, batch, row, ended })
     }
 
     /// Reads the next batch of rows; false at the end.
@@ -74,21 +81,48 @@ impl Parquet {
     }
 
     /// Fills the document from the next row of the batch; none at its end.
-    fn next_row(&mut self, document: &mut Document) -> Option<Result<(), String>> {
+    fn next_row(&mut self, document: &mut Document) -> Option<Result<(), Fault>> {
         let (values, id, label) = self.batch.next()?;
         document.id.push_str(id);
         document.label.push_str(label);
         self.row += 1;
-        Some(fill(values, self.in_lists, document).map_err(|message| format!("row {}: {message}", self.row)))
+        let grown = self.growth.add(ROW_BYTES + id.len() + label.len());
+        Some(grown.and_then(|()| fill(values, self.in_lists, document, &mut self.growth)))
     }
 }
 
-fn fill(values: &[ByteArray], in_lists: bool, document: &mut Document) -> Result<(), String> {
+/// What is wrong with a row.
+enum Fault {
+    Row(String),
+    Bomb(Bomb),
+}
+
+/// Bytes of the file, and of what was given out: a dictionary lets one text stand for any number of them.
+struct Growth {
+    n_stored: u64,
+    n_given: u64,
+}
+
+impl Growth {
+    fn add(&mut self, n_bytes: usize) -> Result<(), Fault> {
+        self.n_given += n_bytes as u64;
+        Bomb::of(self.n_given, self.n_stored).map_or(Ok(()), |bomb| Err(Fault::Bomb(bomb)))
+    }
+}
+
+fn fill(
+    values: &[ByteArray],
+    in_lists: bool,
+    document: &mut Document,
+    growth: &mut Growth,
+) -> Result<(), Fault> {
     for (at, value) in values.iter().enumerate() {
-        let text = value.as_utf8().map_err(|e| format!("a text or token is not UTF-8 ({e})"))?;
+        growth.add(TOKEN_BYTES + value.len())?;
+        let text = value.as_utf8();
+        let text = text.map_err(|e| Fault::Row(format!("a text or token is not UTF-8 ({e})")))?;
         if in_lists {
             if text.is_empty() {
-                return Err(format!("token {} is empty; leave it out", at + 1));
+                return Err(Fault::Row(format!("token {} is empty; leave it out", at + 1)));
             }
             document.words.push(text);
         } else {
@@ -103,9 +137,16 @@ impl Reader for Parquet {
         while !self.ended {
             match self.next_row(document) {
                 Some(Ok(())) => return Ok(true),
-                Some(Err(message)) => {
+                Some(Err(Fault::Row(message))) => {
                     document.clear();
-                    on_fault(Error::input(&self.name, None, message))?;
+                    on_fault(Error::input(&self.name, None, format!("row {}: {message}", self.row)))?;
+                }
+                Some(Err(Fault::Bomb(bomb))) => {
+                    document.clear();
+                    self.ended = true;
+                    let message =
+                        format!("{bomb}; if you trust the file, write the text without a dictionary");
+                    return Err(Error::input(&self.name, None, message));
                 }
                 None => {
                     // Nothing is read after an error, least of all after a panic.

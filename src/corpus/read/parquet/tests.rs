@@ -1,5 +1,5 @@
 use super::super::testing::{faults, mutations, read_all};
-use super::super::{Column, Columns, ReadOptions, open};
+use super::super::{Column, Columns, ReadOptions, open, open_stream};
 use super::pages::Pages;
 use super::schema::check_sizes;
 use crate::corpus::Document;
@@ -287,6 +287,42 @@ fn more_rows_than_a_corpus_can_have_are_a_fault() {
     assert_eq!(with_rows(u32::MAX.into()), Ok(()));
     assert!(with_rows(i64::from(u32::MAX) + 1).unwrap_err().contains("4294967296 rows are more than"));
     assert!(with_rows(-1).unwrap_err().contains("row group 1 claims -1 rows"));
+}
+
+/// How many documents there are before the error, after which the reader must be at its end.
+fn until_error(bytes: &[u8]) -> (usize, String) {
+    let stream = std::io::Cursor::new(bytes.to_vec());
+    let mut reader = open_stream("a.parquet".as_ref(), stream, &any()).unwrap();
+    let (mut n, mut document) = (0, Document::default());
+    loop {
+        document.clear();
+        match reader.read(&mut document, &mut Err) {
+            Ok(more) => assert!(more, "no error after {n} documents"),
+            Err(error) => {
+                assert!(!reader.read(&mut document, &mut Err).unwrap());
+                return (n, error.to_string());
+            }
+        }
+        n += 1;
+    }
+}
+
+#[test]
+fn few_bytes_that_stand_for_many_are_refused() {
+    const LONG: &[u8] = &[b'x'; 1000];
+    let text = "message m { optional binary text; }";
+    let list = "message m { repeated binary tokens; }";
+    let continued = |n: usize| [&[0], vec![1; n - 1].as_slice()].concat();
+    for (schema, cells, n_documents) in [
+        (text, Bytes(vec![LONG; 400_000], vec![1; 400_000], vec![]), 250_406),
+        (text, Bytes(vec![], vec![0; 5_000_000], vec![]), 4_194_304),
+        (list, Bytes(vec![LONG; 400_000], vec![1; 400_000], continued(400_000)), 0),
+    ] {
+        let bytes = file(schema, plain(), &[vec![cells]]);
+        let (n, error) = until_error(&bytes);
+        assert_eq!(n, n_documents);
+        assert!(error.contains("which no real corpus does"), "{error}");
+    }
 }
 
 #[test]
