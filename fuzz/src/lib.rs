@@ -55,11 +55,11 @@ pub fn reader_with(options: &ReadOptions, bytes: &[u8]) {
 
 /// Reads strictly into memory.
 fn take_in(options: &ReadOptions, bytes: &[u8], documents: &[Document], faults: &[String]) {
-    let Ok(mut reader) = open(options, bytes) else { return };
+    let Ok(reader) = open(options, bytes) else { return };
     let min_df = (reader.tokens() == Tokens::Words).then_some(Df::Docs(1));
     let words = WordOptions { min_df, ..WordOptions::default() };
     let (options, mut corpus) = (IngestOptions { words, ..IngestOptions::default() }, Corpus::default());
-    let ingested = ingest_reader(name(), reader.as_mut(), &options, &mut corpus, &Monitor::default());
+    let ingested = ingest_reader(name(), reader, &options, &mut corpus, &Monitor::default());
     if ingested.is_ok() {
         same_corpus(&corpus, documents);
     }
@@ -253,9 +253,9 @@ pub fn vocabulary(bytes: &[u8]) {
 /// The corpus, and whether it has names; none where there is a fault.
 fn text(bytes: &[u8], words: WordOptions, vocab: Option<Vec<String>>) -> Option<(Corpus, bool)> {
     let read = ReadOptions { format: Some(Format::Text), ..ReadOptions::default() };
-    let mut reader = open(&read, bytes).ok()?;
+    let reader = open(&read, bytes).ok()?;
     let (options, mut corpus) = (IngestOptions { read, vocab, words }, Corpus::default());
-    ingest_reader(name(), reader.as_mut(), &options, &mut corpus, &Monitor::default()).ok()?;
+    ingest_reader(name(), reader, &options, &mut corpus, &Monitor::default()).ok()?;
     let named = corpus.token_names().is_some();
     Some((corpus, named))
 }
