@@ -28,7 +28,7 @@ pub fn table(format: Format, bytes: &[u8]) {
     reader(format, bytes);
     let [one, two, three] = [1, 2, 3].map(|number| Some(Column::Number(number)));
     let text = if format == Format::Dense { None } else { one };
-    let columns = Columns { text, id: two, label: three, header: bytes.len() % 2 == 1 };
+    let columns = Columns { text, id: two, label: three, header: bytes.len() % 2 == 1, separator: None };
     reader_with(&ReadOptions { format: Some(format), columns, ..ReadOptions::default() }, bytes);
 }
 
