@@ -45,7 +45,7 @@ impl Dense {
     }
 
     fn take_first(&mut self, columns: &Columns) -> Result<(), String> {
-        let first = self.records.names();
+        let first = self.records.names()?;
         self.n_cells = first.len();
         let all_numbers = self.records.cells().all(|cell| number(cell).is_some());
         let place = |column: &Option<Column>, name: &str| match column {

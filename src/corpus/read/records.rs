@@ -5,6 +5,8 @@ use super::lines::{Lines, MAX_LINE};
 use crate::error::{Error, Result};
 use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 
+/// A first row of more cells is no row of a table, and their names would take far more memory than the row.
+const MAX_COLUMNS: usize = 1 << 22;
 /// What stands between cells that had quotes, and may hold separators: no line has NUL bytes.
 const BETWEEN_UNQUOTED: u8 = 0;
 
@@ -90,8 +92,11 @@ impl Records {
     }
 
     /// The cells of the current record as text, to be shown.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect()
+    pub(super) fn names(&self) -> Result<Vec<String>, String> {
+        if self.cells().nth(MAX_COLUMNS).is_some() {
+            return Err(format!("the row has more than {MAX_COLUMNS} cells; is this a table?"));
+        }
+        Ok(self.cells().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
     }
 
     /// What the separator is called.

@@ -22,7 +22,7 @@ impl Table {
         let mut chosen = Chosen { text: 0, id: None, label: None };
         let mut n_fields = 0;
         if records.next(&mut Err)? {
-            let first = records.names();
+            let first = records.names().map_err(|message| records.fault(message))?;
             n_fields = first.len();
             let has_header = columns.header
                 || columns.any_by_name()
@@ -215,5 +215,14 @@ mod tests {
             }
             assert!(n_read > 500, "{n_read}");
         }
+    }
+
+    #[test]
+    fn a_first_row_of_millions_of_cells_is_refused() {
+        let cells = vec![b'\t'; 1 << 22];
+        let told = "the row has more than 4194304 cells; is this a table?";
+        assert_eq!(faults("a.tsv", &cells, &any()), [format!("a.tsv:1: {told}")]);
+        let cells = vec![b','; 1 << 22];
+        assert_eq!(faults("a.csv", &cells, &any()), [format!("a.csv:1: {told}")]);
     }
 }
