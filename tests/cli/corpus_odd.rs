@@ -61,6 +61,10 @@ fn options_that_mean_nothing_are_refused() {
         let name = option.split(' ').next().unwrap();
         folder.fails(&format!("corpus {file} {option} -o out.corpus"), 2, &[name, "means nothing"]);
     }
+    folder.write("model.tsv", PANTRY);
+    folder.write("docs.jsonl", pantry_docs());
+    folder.run("corpus docs.jsonl -o docs.corpus");
+    folder.fails("eval model.tsv docs.corpus --zero-based", 2, &["--zero-based", "means nothing"]);
 }
 
 #[test]

@@ -5,11 +5,14 @@
 //! vocabulary nothing is kept aside. Memory holds the words and a few batches, never the documents.
 
 mod batches;
+mod options;
 mod plan;
 mod spill;
 mod tokenise;
 
-use super::read::{Format, ReadOptions, Reader, Tokens, open};
+pub use options::{IngestOptions, Ingested, Sink};
+
+use super::read::{Format, Reader, Tokens, open};
 use super::text::phrases::Neighbours;
 use super::vocabulary::{BREAK, Interner, WordOptions, choose};
 use super::{Corpus, Document, native};
@@ -23,50 +26,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokenise::{Tokenised, tokenise};
 
-/// What takes documents in: a corpus in memory, or the writer of a native one.
-pub trait Sink {
-    /// Adds a document; tokens may come in any order and repeat. Empty id, empty label: none.
-    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()>;
-    /// Names the tokens, in the order of their numbers.
-    fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> Result<()>;
-    /// There are at least so many tokens.
-    fn set_n_tokens(&mut self, n_tokens: u32);
-}
-
-/// How to take files in.
-#[derive(Debug, Clone, Default)]
-pub struct IngestOptions {
-    /// How to read them.
-    pub read: ReadOptions,
-    /// The vocabulary; without one it is made from the documents.
-    pub vocab: Option<Vec<String>>,
-    /// How text becomes tokens.
-    pub words: WordOptions,
-}
-
-/// What came in.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Ingested {
-    /// Documents.
-    pub n_docs: u64,
-    /// Documents in which no token is left.
-    pub n_empty: u64,
-    /// Occurrences of words that are in the given vocabulary or in the one that was made, repeats included.
-    pub n_known: u64,
-    /// Occurrences of words that the given vocabulary lacks.
-    pub n_unknown: u64,
-    /// One of those.
-    pub unknown_example: Option<String>,
-    /// Occurrences of stop words, which were left out.
-    pub n_stop: u64,
-    /// Different words before the vocabulary was chosen.
-    pub n_words: u64,
-    /// Tokens in the vocabulary.
-    pub n_tokens: u64,
-    /// Phrases among them.
-    pub n_phrases: u64,
-}
-
 /// Reads a whole corpus into memory; a native one is mapped instead, unless a vocabulary is given for it. Where documents come
 /// as words or text and no vocabulary is given, `known` is it: a model's tokens, say.
 pub fn read(
@@ -77,6 +36,7 @@ pub fn read(
 ) -> Result<(Corpus, Ingested)> {
     let native_wanted = matches!(options.read.format, None | Some(Format::Native));
     if options.vocab.is_none() && native_wanted && native::is_native(path) {
+        Format::Native.check(&options.read)?;
         return Ok((native::open(path)?, Ingested::default()));
     }
     let reader = open(path, &options.read, monitor)?;

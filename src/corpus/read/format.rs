@@ -54,7 +54,7 @@ impl Format {
     }
 
     /// Refuses options that mean nothing for this format: a user who gave them would wonder.
-    pub(super) fn check(self, options: &ReadOptions) -> Result<()> {
+    pub(in crate::corpus) fn check(self, options: &ReadOptions) -> Result<()> {
         let Columns { text, id, label, header, separator } = &options.columns;
         let csv = matches!(self, Self::Csv | Self::Dense | Self::CsvOrDense);
         let keyed = self == Self::Jsonl;
