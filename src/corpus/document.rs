@@ -63,3 +63,21 @@ impl Words {
         self.text.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_giant_leaves_no_memory_behind() {
+        let mut document = Document { text: "x".repeat(100), ..Document::default() };
+        document.clear();
+        assert!(document.text.is_empty() && document.text.capacity() >= 100);
+        document.text = "x".repeat(2 * GIANT);
+        document.clear();
+        assert_eq!(document.text.capacity(), 0);
+        document.tokens = vec![1; GIANT];
+        document.clear();
+        assert_eq!(document.tokens.capacity(), 0);
+    }
+}

@@ -1,5 +1,6 @@
 //! Some rows of a row group, decoded column by column.
 
+use super::file::Bounded;
 use super::pages::Pages;
 use super::schema::Leaves;
 use parquet::basic::ConvertedType;
@@ -8,7 +9,6 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescPtr;
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -28,7 +28,7 @@ pub(super) struct RowGroup {
 }
 
 impl RowGroup {
-    pub(super) fn open(file: &SerializedFileReader<File>, group: usize, leaves: Leaves) -> Result<Self> {
+    pub(super) fn open(file: &SerializedFileReader<Bounded>, group: usize, leaves: Leaves) -> Result<Self> {
         let reader = file.get_row_group(group)?;
         let metadata = reader.metadata();
         let n_rows = metadata.num_rows().max(0);

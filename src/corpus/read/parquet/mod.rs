@@ -1,6 +1,7 @@
 //! Parquet: a column of text, or of lists of tokens; a document a row. Read row group by row group, in batches.
 
 mod batch;
+mod file;
 mod footer;
 mod guard;
 mod pages;
@@ -12,12 +13,12 @@ use super::source::{Bomb, OnDisk, Source};
 use super::{Columns, Document, OnFault, Reader};
 use crate::error::{Error, Result};
 use batch::{Batch, RowGroup};
+use file::Bounded;
 use guard::guarded;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use schema::Leaves;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// What a row and each of its tokens take beside their bytes: nulls are not for free.
@@ -28,7 +29,7 @@ pub(super) struct Parquet {
     name: PathBuf,
     on_disk: OnDisk,
     growth: Growth,
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<Bounded>,
     leaves: Leaves,
     /// Values of the text column are tokens, not texts.
     in_lists: bool,
@@ -48,8 +49,8 @@ impl Parquet {
         let n_bytes = file.metadata().map_err(|e| Error::io(&name, e))?.len();
         let checked = footer::check_schema(&mut file, n_bytes).map_err(|e| Error::io(&name, e))?;
         checked.map_err(|m| Error::input(&name, None, m))?;
-        let file =
-            unless_damaged(|| SerializedFileReader::new(file)).map_err(|m| Error::input(&name, None, m))?;
+        let file = unless_damaged(|| SerializedFileReader::new(Bounded(file)))
+            .map_err(|m| Error::input(&name, None, m))?;
         let metadata = file.metadata();
         schema::check_sizes(metadata, n_bytes).map_err(|m| Error::input(&name, None, damaged(&m)))?;
         let schema = metadata.file_metadata().schema_descr();

@@ -397,3 +397,11 @@ fn no_mutation_of_a_good_file_panics() {
     }
     assert!(n_read > 20, "{n_read}");
 }
+
+/// A fuzzer found it: a page's header with a list of two thousand million elements, none of which is there.
+#[test]
+fn a_list_without_end_ends_with_the_file() {
+    let bytes = include_bytes!("../../../../tests/fixtures/endless-list.parquet");
+    let faults = faults("a.parquet", bytes, &any());
+    assert!(faults.len() == 1 && faults[0].contains("unexpected end of file"), "{faults:?}");
+}
