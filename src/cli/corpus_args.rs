@@ -105,8 +105,9 @@ pub(crate) fn refuse_overwriting<'a>(
     written: &Path,
     read: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<()> {
-    let place = |path: &Path| path.canonicalize().ok();
-    if place(written).is_some() && read.into_iter().any(|path| place(path) == place(written)) {
+    // What is not there yet cannot be lost.
+    let Ok(there) = written.canonicalize() else { return Ok(()) };
+    if read.into_iter().any(|path| path.canonicalize().is_ok_and(|path| path == there)) {
         let message = "this is read, and would be replaced by what is written; write to another file";
         return Err(Error::Usage(format!("{}: {message}", written.display())));
     }
@@ -169,7 +170,9 @@ impl Verifying {
         match self.0.map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => result,
             Some(Ok(Err(damage))) => Err(damage),
-            Some(Err(_)) => Err(Error::Usage("the corpus could not be verified".into())),
+            Some(Err(_)) => Err(Error::Usage(
+                "the corpus could not be verified; see what noisyor check says of it".into(),
+            )),
         }
     }
 }

@@ -229,10 +229,12 @@ fn report(
     let valid_elbo = outcome.metrics.as_ref().and_then(|m| m.valid_elbo);
     let bound = options.estep.bound;
     // A stop request must not stop this last, short look.
-    let monitor = Monitor::default();
+    let monitor = Arc::new(Monitor::default());
     let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
     let mut elbo = |network: &Network, doc_ixs: &[u32]| -> LibResult<Option<f64>> {
+        let progress = Progress::start(common, &monitor, "evaluating", doc_ixs.len() as u64);
         let (stats, _) = infer::run(network, docs, doc_ixs, &options.estep, estep, &monitor, None)?;
+        drop(progress);
         common.say_estep(&stats);
         Ok((stats.n_docs > 0.0).then(|| stats.elbo_mean()))
     };

@@ -2,7 +2,8 @@
 
 use crate::cli::Common;
 use crate::cli::common::{interruptible, print};
-use crate::cli::corpus_args::{CorpusArgs, warn_of_missing};
+use crate::cli::corpus_args::{CorpusArgs, size_of, warn_of_missing};
+use crate::cli::progress::Progress;
 use anyhow::Result;
 use noisyor::Error;
 use noisyor::corpus::native::NativeWriter;
@@ -10,6 +11,7 @@ use noisyor::corpus::{Corpus, Parts, Sink, read, split};
 use noisyor::monitor::Monitor;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// Split a corpus at random into train.corpus, valid.corpus and test.corpus
 ///
@@ -44,8 +46,11 @@ pub(super) fn run(args: Args, common: &Common) -> Result<()> {
         return Err(Error::Usage(message).into());
     }
     let monitor = interruptible(common)?;
+    let n_bytes = size_of(std::slice::from_ref(&args.corpus));
+    let progress = Progress::of_bytes(common, &monitor, "reading", n_bytes);
     let (corpus, ingested) = read(&args.corpus, &args.reading.options()?, None, &monitor)?;
     corpus.verify()?;
+    drop(progress);
     if ingested.n_words > ingested.n_tokens {
         common.warn(format_args!(
             "the vocabulary has {} of {} words: those in two documents at least, without English stop words; \
@@ -56,6 +61,7 @@ pub(super) fn run(args: Args, common: &Common) -> Result<()> {
     warn_of_missing(&ingested, common);
     let Parts { train, valid, test } = split(corpus.n_docs(), valid, test, args.seed);
     std::fs::create_dir_all(&args.output).map_err(|e| Error::io(&args.output, e))?;
+    let progress = Progress::start(common, &monitor, "writing", corpus.n_docs() as u64);
     let mut written = Vec::new();
     for (name, part) in [("train", &train), ("valid", &valid), ("test", &test)] {
         let path = args.output.join(format!("{name}.corpus"));
@@ -68,7 +74,8 @@ pub(super) fn run(args: Args, common: &Common) -> Result<()> {
             written.push((path.clone(), part.len(), write_part(&corpus, part, &path, &monitor)?));
         }
     }
-    // All parts are written before the first is put in place.
+    drop(progress);
+    // All documents of all parts are written before the first part is put in place.
     for (path, n_docs, writer) in &mut written {
         common.say(format_args!("{n_docs} documents -> {}", path.display()));
         writer.take().map_or(Ok(()), NativeWriter::commit)?;
@@ -91,6 +98,7 @@ fn write_part(corpus: &Corpus, part: &[u32], path: &Path, monitor: &Monitor) -> 
         tokens.extend_from_slice(corpus.tokens(doc_ix));
         // A document without an id keeps its number in the whole corpus.
         writer.push(&mut tokens, &corpus.id(doc_ix), corpus.label(doc_ix).unwrap_or(""))?;
+        monitor.docs_done.fetch_add(1, Ordering::Relaxed);
     }
     match corpus.token_names() {
         Some(names) => writer.set_names(&mut names.iter())?,

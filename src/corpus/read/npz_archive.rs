@@ -1,7 +1,7 @@
 //! A zip archive of NumPy arrays, several of which are read side by side.
 
 use super::matrix::numberable;
-use super::source::{HARMLESS, MAX_EXPANSION, OnDisk, Source, read_error};
+use super::source::{Bomb, MAX_EXPANSION, OnDisk, Source, read_error};
 use crate::error::{Error, Result};
 use crate::npy::{Elements, Header, Kind, NpyError};
 use flate2::bufread::DeflateDecoder;
@@ -132,7 +132,7 @@ impl Archive {
     pub(super) fn check_expansion(&self) -> Result<()> {
         let n_stored =
             self.file.open().and_then(|file| file.metadata()).map_err(|e| Error::io(&self.name, e))?.len();
-        if self.n_bytes <= HARMLESS || self.n_bytes / MAX_EXPANSION <= n_stored {
+        if Bomb::of(self.n_bytes, n_stored).is_none() {
             return Ok(());
         }
         Err(self.fault(format!(

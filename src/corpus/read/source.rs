@@ -16,7 +16,7 @@ pub const STDIN: &str = "-";
 /// Compressed data that grows more than this is a bomb: real corpora stay far below.
 pub const MAX_EXPANSION: u64 = 500;
 /// Below this size nothing is called a bomb. Every byte may be a document, of which tens are kept.
-pub(super) const HARMLESS: u64 = 1 << 24;
+const HARMLESS: u64 = 1 << 24;
 const BUFFER: usize = 1 << 17;
 
 /// A stream of decompressed bytes with the name it has in errors.

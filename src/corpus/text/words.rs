@@ -1,6 +1,7 @@
 //! Text to words: Unicode words (UAX 29), lower case.
 
 use crate::error::{Error, Result};
+use crate::files;
 use rustc_hash::FxHashSet;
 use std::path::Path;
 use unicode_segmentation::UnicodeSegmentation;
@@ -9,6 +10,8 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StopWords(FxHashSet<Box<str>>);
 
+/// A larger file is no list of stop words.
+const MAX_FILE: u64 = 1 << 26;
 const ENGLISH: &str = include_str!("english.txt");
 
 impl StopWords {
@@ -19,8 +22,12 @@ impl StopWords {
 
     /// From a file, as in [`StopWords::from_lines`].
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
-        Ok(Self::from_lines(text.strip_prefix('\u{feff}').unwrap_or(&text)))
+        let bytes = files::read(path, MAX_FILE)?;
+        let text = std::str::from_utf8(&bytes).map_err(|e| {
+            let line = bytes[..e.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+            Error::input(path, Some(line), "not UTF-8 text; save the file as UTF-8")
+        })?;
+        Ok(Self::from_lines(text.strip_prefix('\u{feff}').unwrap_or(text)))
     }
 
     /// Words separated by white space or line ends; the rest of a line after `#` is comment.
