@@ -45,6 +45,7 @@ mod npy;
 pub mod numeric;
 pub mod report;
 pub mod rng;
+pub mod structure;
 pub mod synth;
 pub mod train;
 

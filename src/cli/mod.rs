@@ -8,6 +8,8 @@ mod corpus_args;
 mod devices;
 mod estep_args;
 mod eval;
+mod graph;
+mod graph_args;
 mod infer;
 mod model;
 mod progress;
@@ -39,6 +41,7 @@ struct Cli {
 enum Command {
     Train(train::Args),
     Corpus(corpus::Args),
+    Graph(graph::Args),
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
@@ -56,6 +59,7 @@ pub(crate) fn run() -> Result<()> {
     match command {
         Command::Train(args) => train::run(args, &common),
         Command::Corpus(args) => corpus::run(args, &common),
+        Command::Graph(args) => graph::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),

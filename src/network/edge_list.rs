@@ -133,24 +133,47 @@ pub(super) fn parse(bytes: &[u8], faults: &mut Faults) -> Result<Parts> {
 /// which would read back as tokens.
 pub(super) fn format(network: &Network) -> Result<Vec<u8>, String> {
     let Network { graph, weights, names, .. } = network;
-    let all_names = || names.topics.iter().chain(&names.tokens);
-    if let Some(name) =
-        all_names().find(|name| name.is_empty() || name.starts_with('#') || name.contains(['\t', '\n', '\r']))
-    {
-        return Err(format!("name '{}' cannot stand in an edge list; use .json", name.escape_debug()));
-    }
-    if let Some(topic) = (0..graph.n_topics()).find(|&topic| graph.children(topic).is_empty()) {
-        return Err(format!(
-            "topic '{}' has no children and would read back as a token; use .json",
-            names.topics[topic]
-        ));
-    }
+    check(network)?;
     let mut text = String::new();
-    for (name, leak) in all_names().zip(&weights.leak) {
+    for (name, leak) in names.topics.iter().chain(&names.tokens).zip(&weights.leak) {
         let _ = writeln!(text, "\t{name}\t{leak}");
     }
     for ((parent, child), weight) in graph.edges().zip(&weights.edge) {
         let _ = writeln!(text, "{}\t{}\t{weight}", names.of(parent), names.of(child));
     }
     Ok(text.into_bytes())
+}
+
+/// The graph without weights. Fails on tokens without parents, too, of which nothing would be left; the others keep their order.
+pub(super) fn format_graph(network: &Network) -> Result<Vec<u8>, String> {
+    let Network { graph, names, .. } = network;
+    check(network)?;
+    if let Some(token) = (graph.n_topics()..graph.n_nodes()).find(|&token| graph.parents(token).is_empty()) {
+        let name = names.of(token as u32);
+        return Err(format!(
+            "token '{name}' has no parents and would be lost; use .json, or write the weights, too"
+        ));
+    }
+    let mut text = String::new();
+    for (parent, child) in graph.edges() {
+        let _ = writeln!(text, "{}\t{}", names.of(parent), names.of(child));
+    }
+    Ok(text.into_bytes())
+}
+
+fn check(network: &Network) -> Result<(), String> {
+    let Network { graph, names, .. } = network;
+    let mut all_names = names.topics.iter().chain(&names.tokens);
+    if let Some(name) =
+        all_names.find(|name| name.is_empty() || name.starts_with('#') || name.contains(['\t', '\n', '\r']))
+    {
+        return Err(format!("name '{}' cannot stand in an edge list; use .json", name.escape_debug()));
+    }
+    match (0..graph.n_topics()).find(|&topic| graph.children(topic).is_empty()) {
+        Some(topic) => Err(format!(
+            "topic '{}' has no children and would read back as a token; use .json",
+            names.topics[topic]
+        )),
+        None => Ok(()),
+    }
 }

@@ -203,3 +203,16 @@ pub fn save(network: &Network, path: &Path) -> Result<()> {
     let bytes = bytes.map_err(|message| Error::Usage(format!("{}: {message}", path.display())))?;
     files::replace(path, &bytes)
 }
+
+/// Saves the graph alone, without weights; safetensors always has them.
+pub fn save_graph(network: &Network, path: &Path) -> Result<()> {
+    let bytes = match format_of(path)? {
+        Format::Json => json::format_graph(network),
+        Format::Safetensors => {
+            Err("a .safetensors file has weights; write the graph alone as .json or .tsv".into())
+        }
+        Format::EdgeList => edge_list::format_graph(network),
+    };
+    let bytes = bytes.map_err(|message| Error::Usage(format!("{}: {message}", path.display())))?;
+    files::replace(path, &bytes)
+}

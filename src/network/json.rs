@@ -198,16 +198,36 @@ fn check_format(file: &Raw, faults: &mut Faults) -> crate::error::Result<()> {
 /// The model as JSON text, one line.
 pub(super) fn format(network: &Network) -> Result<Vec<u8>, String> {
     let edges = network.graph.edges().zip(&network.weights.edge);
-    let file = File {
-        format: FORMAT.into(),
-        version: VERSION,
-        topics: network.names.topics.clone(),
-        tokens: network.names.tokens.clone(),
+    write(File {
         leak: Some(network.weights.leak.clone()),
         edges: edges.map(|((parent, child), &weight)| Edge(parent, child, Some(weight))).collect(),
         training: network.training.clone(),
         checksum: Some(fingerprint(network)),
-    };
+        ..File::bare(network)
+    })
+}
+
+/// The graph without weights.
+pub(super) fn format_graph(network: &Network) -> Result<Vec<u8>, String> {
+    write(File::bare(network))
+}
+
+impl File {
+    fn bare(network: &Network) -> Self {
+        Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            topics: network.names.topics.clone(),
+            tokens: network.names.tokens.clone(),
+            leak: None,
+            edges: network.graph.edges().map(|(parent, child)| Edge(parent, child, None)).collect(),
+            training: String::new(),
+            checksum: None,
+        }
+    }
+}
+
+fn write(file: File) -> Result<Vec<u8>, String> {
     let mut text = serde_json::to_vec(&file).map_err(|e| e.to_string())?;
     text.push(b'\n');
     Ok(text)

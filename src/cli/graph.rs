@@ -1,0 +1,119 @@
+//! `noisyor graph`: a layered topic graph from what occurs together.
+
+use super::common::{interruptible, print};
+use super::corpus_args::{CorpusArgs, Verifying, refuse_overwriting, size_of, warn_of_missing};
+use super::graph_args::GraphArgs;
+use super::{Common, progress::Progress};
+use anyhow::Result;
+use noisyor::Error;
+use noisyor::corpus::{Corpus, align, read, split};
+use noisyor::network::{Network, save, save_graph};
+use noisyor::report::{LayerSummary, layer_summaries};
+use noisyor::structure::{graph_work, learn_graph};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Learn a layered topic graph from what occurs together
+///
+/// Tokens that occur together become topics, topics that occur together topics of the next layer. The file has weights to start
+/// training from, out of conditional frequencies.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  noisyor graph reviews.corpus -o graph.safetensors
+  noisyor graph reviews.corpus -o graph.json --topics 300,100,30 --parents 4 --max-edges 20000
+  noisyor graph reviews.corpus -o graph.tsv --anchors topics.txt --exclude cat,dog
+  noisyor graph reviews.corpus -o graph.json --test 0.3 --seed 7 && noisyor train reviews.corpus --graph graph.json --test 0.3 --seed 7")]
+pub(crate) struct Args {
+    /// Corpus of any format
+    corpus: PathBuf,
+    /// Graph to write: .safetensors, .json or .tsv (an edge list)
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Write the graph alone, without weights (.json or .tsv)
+    #[arg(long)]
+    flat: bool,
+    /// Share of the documents that `train` with the same shares and seed validates on: they are not looked at
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    valid: f64,
+    /// Share of the documents that `train` with the same shares and seed tests on: they are not looked at
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    test: f64,
+    /// Seed of the split
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    learning: GraphArgs,
+    #[command(flatten)]
+    reading: CorpusArgs,
+}
+
+/// Names of the tokens; numbers as text where the corpus has none.
+pub(crate) fn token_names(corpus: &Corpus) -> Vec<String> {
+    match corpus.token_names() {
+        Some(names) => names.iter().map(str::to_owned).collect(),
+        None => (0..corpus.n_tokens()).map(|token| token.to_string()).collect(),
+    }
+}
+
+pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    let (valid, test) = (args.valid, args.test);
+    if !(0.0..1.0).contains(&valid) || !(0.0..1.0).contains(&test) || valid + test >= 1.0 {
+        let message =
+            format!("--valid {valid} and --test {test} must be shares from 0, and below 1 together");
+        return Err(Error::Usage(message).into());
+    }
+    refuse_overwriting(&args.output, std::iter::once(&args.corpus).chain(args.learning.files()))?;
+    let monitor = interruptible(common)?;
+    let progress =
+        Progress::of_bytes(common, &monitor, "reading", size_of(std::slice::from_ref(&args.corpus)));
+    let (corpus, ingested) = read(&args.corpus, &args.reading.options()?, None, &monitor)?;
+    drop(progress);
+    warn_of_missing(&ingested, common);
+    let begun = Instant::now();
+    let tokens = token_names(&corpus);
+    let options = args.learning.options(&tokens, args.seed)?;
+    let doc_ixs = split(corpus.n_docs(), valid, test, args.seed).train;
+    let verifying = Verifying::start(&corpus, &monitor);
+    let alignment = align(&corpus, &tokens);
+    let work = graph_work(doc_ixs.len(), tokens.len(), &options);
+    let progress = Progress::start(common, &monitor, "learning", work);
+    let learned = learn_graph(alignment.docs(&corpus), &doc_ixs, &tokens, &options, &monitor);
+    drop(progress);
+    let network = verifying.finish(learned)?;
+    let save = if args.flat { save_graph } else { save };
+    save(&network, &args.output)?;
+    report(&args, &network, doc_ixs.len(), begun.elapsed().as_secs_f64(), common)
+}
+
+/// Prints what there is in each layer.
+fn report(args: &Args, network: &Network, n_docs: usize, seconds: f64, common: &Common) -> Result<()> {
+    let graph = &network.graph;
+    let layers = layer_summaries(network, 6);
+    if common.json {
+        let result = json!({
+            "graph": args.output, "docs": n_docs, "tokens": graph.n_tokens(), "topics": graph.n_topics(),
+            "edges": graph.n_edges(), "layers": layers, "seconds": seconds,
+        });
+        return print(format_args!("{result}\n"));
+    }
+    let mut text = String::from("layer    nodes    edges  parents (mean, most)\n");
+    for LayerSummary { layer, nodes, edges, mean_parents, most_parents, .. } in &layers {
+        let name = if *layer == 0 { "tokens".to_owned() } else { layer.to_string() };
+        let _ = writeln!(text, "{name:<6}{nodes:>8} {edges:>8}  {mean_parents:.2}, {most_parents}");
+    }
+    for LayerSummary { layer, examples, .. } in layers.iter().rev().filter(|layer| layer.layer > 0) {
+        let _ = writeln!(text, "layer {layer}, for example:");
+        for (topic, words) in examples {
+            let _ = writeln!(text, "  {topic}: {}", words.join(", "));
+        }
+    }
+    let (topics, tokens, edges) = (graph.n_topics(), graph.n_tokens(), graph.n_edges());
+    let output = args.output.display();
+    print(
+        text + &format!(
+            "{topics} topics above {tokens} tokens, {edges} edges, in {seconds:.1} s -> {output}\n"
+        ),
+    )
+}

@@ -1,0 +1,151 @@
+//! Options of learning a graph, and the files of words that some of them name.
+
+use clap::Args;
+use noisyor::files;
+use noisyor::structure::{Anchor, GraphOptions};
+use noisyor::{Error, Result};
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+
+/// A larger file is no list of words that someone wrote down.
+const MAX_BYTES: u64 = 1 << 24;
+
+#[derive(Args)]
+#[command(next_help_heading = "Graph learning")]
+pub(crate) struct GraphArgs {
+    /// Topics of each layer, the one above the tokens first, such as 33,11 [default: as --layers says]
+    #[arg(long, value_name = "N,N...", value_delimiter = ',', conflicts_with = "layers")]
+    topics: Vec<usize>,
+    /// Layers of topics, each a third of the one below [default: as many as have ten topics, four at most]
+    #[arg(long, value_name = "N")]
+    layers: Option<usize>,
+    /// Parents of a node at most
+    #[arg(long, value_name = "N", default_value_t = GraphOptions::default().parents)]
+    parents: usize,
+    /// Edges at most; the weakest go first [default: as --parents allows]
+    #[arg(long, value_name = "N")]
+    max_edges: Option<usize>,
+    /// Pairs of tokens seen together in fewer documents do not count
+    #[arg(long, value_name = "DOCS", default_value_t = GraphOptions::default().min_support)]
+    min_support: u32,
+    /// File of topics that there must be, one a line: `name: word word...`, or words alone; '#' starts a comment
+    #[arg(long, value_name = "FILE")]
+    anchors: Option<PathBuf>,
+    /// File of words that must not share a topic, a group a line, separated by spaces; or one group as `word,word`; may be repeated
+    #[arg(long, value_name = "FILE|WORD,WORD")]
+    exclude: Vec<String>,
+}
+
+impl GraphArgs {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.anchors.iter()
+    }
+
+    /// Whether any option is given: without a graph to learn that makes no sense.
+    #[allow(dead_code)] // for commands that learn a graph only where none is given
+    pub(crate) fn is_given(&self) -> bool {
+        let default = GraphOptions::default();
+        !self.topics.is_empty()
+            || self.layers.is_some()
+            || self.parents != default.parents
+            || self.max_edges.is_some()
+            || self.min_support != default.min_support
+            || self.anchors.is_some()
+            || !self.exclude.is_empty()
+    }
+
+    /// The options for these tokens, checked; the files are read.
+    pub(crate) fn options(&self, tokens: &[String], seed: u64) -> Result<GraphOptions> {
+        let number_of: FxHashMap<&str, u32> =
+            tokens.iter().enumerate().map(|(at, name)| (name.as_str(), at as u32)).collect();
+        let anchors = self.anchors.as_deref().map(|path| read_anchors(path, &number_of)).transpose()?;
+        let mut exclude = Vec::new();
+        for given in &self.exclude {
+            match given.split_once(',') {
+                Some(_) => {
+                    let place = |message| Error::Usage(format!("--exclude {given}: {message}"));
+                    exclude.push(numbers(given.split(',').map(str::trim), &number_of).map_err(place)?);
+                }
+                None => exclude.extend(read_groups(given.as_ref(), &number_of)?),
+            }
+        }
+        let options = GraphOptions {
+            topics: self.topics.clone(),
+            layers: self.layers,
+            parents: self.parents,
+            max_edges: self.max_edges,
+            min_support: self.min_support,
+            anchors: anchors.unwrap_or_default(),
+            exclude,
+            seed,
+        };
+        options.check(tokens)?;
+        Ok(options)
+    }
+}
+
+/// The lines of a small text file that hold anything, with their numbers.
+fn read_lines(path: &Path) -> Result<Vec<(u64, String)>> {
+    let bytes = files::read(path, MAX_BYTES)?;
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
+        let line = std::str::from_utf8(line)
+            .map_err(|_| Error::input(path, Some(number), "not UTF-8 text; save the file as UTF-8"))?
+            .trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            lines.push((number, line.to_owned()));
+        }
+    }
+    Ok(lines)
+}
+
+/// The numbers of words; the first unknown one is an error in words.
+fn numbers<'a>(
+    words: impl Iterator<Item = &'a str>,
+    number_of: &FxHashMap<&str, u32>,
+) -> Result<Vec<u32>, String> {
+    words
+        .filter(|word| !word.is_empty())
+        .map(|word| {
+            number_of.get(word).copied().ok_or_else(|| {
+                format!("'{word}' is no token of the corpus; remove it, or mind the spelling and lower case")
+            })
+        })
+        .collect()
+}
+
+/// Given topics: `name: word word` or `name<TAB>word word`, or words alone.
+fn read_anchors(path: &Path, number_of: &FxHashMap<&str, u32>) -> Result<Vec<Anchor>> {
+    let mut anchors = Vec::new();
+    for (line, text) in read_lines(path)? {
+        let fault = |message: String| Error::input(path, Some(line), message);
+        // A colon inside a word is no end of a name.
+        let (name, words) =
+            text.split_once('\t').or_else(|| text.split_once(": ")).unwrap_or(("", text.as_str()));
+        let name = name.trim().trim_end_matches(':');
+        let tokens = numbers(words.split_whitespace(), number_of).map_err(fault)?;
+        if tokens.is_empty() {
+            return Err(fault(format!("topic '{name}' has no words; give at least one")));
+        }
+        if number_of.contains_key(name) {
+            return Err(fault(format!(
+                "'{name}' is a token of the corpus, and a topic must have another name"
+            )));
+        }
+        if !name.is_empty() && anchors.iter().any(|anchor: &Anchor| anchor.name == name) {
+            return Err(fault(format!("topic '{name}' is on an earlier line already; names must differ")));
+        }
+        anchors.push(Anchor { name: name.to_owned(), tokens });
+    }
+    Ok(anchors)
+}
+
+/// Groups of words, one a line.
+fn read_groups(path: &Path, number_of: &FxHashMap<&str, u32>) -> Result<Vec<Vec<u32>>> {
+    let group = |(line, text): (u64, String)| {
+        numbers(text.split_whitespace(), number_of).map_err(|message| Error::input(path, Some(line), message))
+    };
+    read_lines(path)?.into_iter().map(group).collect()
+}
