@@ -65,7 +65,7 @@ fn train_tiny20(case: &Case) {
             let options = options.check().expect("good options");
             let (cpu, mut reached, mut seconds) = (ProcessTime::now(), None, 0.0);
             let mut estep = CpuEStep::new();
-            let outcome = train(graph, docs, &options, &mut estep, &monitor, &mut |event| {
+            let outcome = train(graph, None, docs, &options, &mut estep, &monitor, &mut |event| {
                 if let Event::Evaluated { metrics, .. } = event {
                     seconds = metrics.seconds;
                     if reached.is_none() && metrics.valid_elbo > Some(-14.5) {

@@ -23,7 +23,7 @@
 //! let options = TrainOptions { valid: 0.2, ..TrainOptions::default() }.check()?;
 //! let mut estep = CpuEStep::new();
 //! let outcome =
-//!     train(&loaded.graph, alignment.docs(&corpus), &options, &mut estep, &Monitor::default(), &mut |_| Ok(()))?;
+//!     train(&loaded.graph, None, alignment.docs(&corpus), &options, &mut estep, &Monitor::default(), &mut |_| Ok(()))?;
 //! let bound = outcome.metrics.and_then(|metrics| metrics.valid_elbo).unwrap();
 //! assert!(bound > -1.5, "two equally likely kinds of document cost log 2 each, and a little more: {bound}");
 //! # Ok::<(), noisyor::Error>(())

@@ -16,6 +16,8 @@ pub enum Stream {
     SynthNetwork,
     /// One sampled document.
     SynthDocument(u64),
+    /// New edges of refinement.
+    Refine,
 }
 
 /// The generator of one stream.
@@ -26,6 +28,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Shuffle(epoch) => (2, epoch),
         Stream::SynthNetwork => (3, 0),
         Stream::SynthDocument(doc) => (4, doc),
+        Stream::Refine => (5, 0),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

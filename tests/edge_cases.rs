@@ -46,7 +46,7 @@ fn train_on(network: &Network, docs: &[Vec<u32>], options: TrainOptions) -> Resu
     let (corpus, alignment) = corpus_of(network, docs.to_vec());
     let (options, monitor) = (options.check()?, Monitor::default());
     let docs = alignment.docs(&corpus);
-    train(&network.graph, docs, &options, &mut CpuEStep::new(), &monitor, &mut |_| Ok(()))
+    train(&network.graph, None, docs, &options, &mut CpuEStep::new(), &monitor, &mut |_| Ok(()))
 }
 
 fn assert_finite(weights: &Weights) {

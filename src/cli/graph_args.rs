@@ -42,17 +42,25 @@ impl GraphArgs {
         self.anchors.iter()
     }
 
-    /// Whether any option is given: without a graph to learn that makes no sense.
-    #[allow(dead_code)] // for commands that learn a graph only where none is given
-    pub(crate) fn is_given(&self) -> bool {
+    /// Edges at most.
+    pub(crate) fn max_edges(&self) -> Option<usize> {
+        self.max_edges
+    }
+
+    /// The first option that is given, which makes no sense where there is no graph to learn; --max-edges is also the budget of
+    /// refinement.
+    pub(crate) fn first_given(&self, refines: bool) -> Option<&'static str> {
         let default = GraphOptions::default();
-        !self.topics.is_empty()
-            || self.layers.is_some()
-            || self.parents != default.parents
-            || self.max_edges.is_some()
-            || self.min_support != default.min_support
-            || self.anchors.is_some()
-            || !self.exclude.is_empty()
+        let given = [
+            (!self.topics.is_empty(), "--topics"),
+            (self.layers.is_some(), "--layers"),
+            (self.parents != default.parents, "--parents"),
+            (self.max_edges.is_some() && !refines, "--max-edges"),
+            (self.min_support != default.min_support, "--min-support"),
+            (self.anchors.is_some(), "--anchors"),
+            (!self.exclude.is_empty(), "--exclude"),
+        ];
+        given.iter().find(|(given, _)| *given).map(|&(_, option)| option)
     }
 
     /// The options for these tokens, checked; the files are read.

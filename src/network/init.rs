@@ -13,6 +13,8 @@ pub enum Init {
     Data,
     /// The same constants everywhere (edges still random: equal topics would stay equal).
     Constant,
+    /// The weights that came with the graph.
+    Graph,
 }
 
 const TOPIC_LEAK: f64 = 0.05;
@@ -31,8 +33,8 @@ pub fn initial_weights(
     rng: &mut ChaCha8Rng,
 ) -> Weights {
     let token_leak = |&share: &f64| match init {
-        Init::Data => -(-0.5 * share).ln_1p(),
         Init::Constant => CONSTANT_TOKEN_LEAK,
+        Init::Data | Init::Graph => -(-0.5 * share).ln_1p(),
     };
     let mut leak = vec![TOPIC_LEAK; graph.n_topics()];
     leak.extend(frequency.iter().map(token_leak).map(|leak| leak.max(leak_floor)));

@@ -68,3 +68,42 @@ pub struct Network {
     /// What training wrote about itself (JSON, no times), or empty.
     pub training: String,
 }
+
+impl Network {
+    /// Leaves out the topics that lead to no token: they explain nothing.
+    pub fn drop_empty_topics(&mut self) {
+        let graph = &self.graph;
+        let mut kept: Vec<bool> = (0..graph.n_nodes()).map(|node| !graph.is_topic(node)).collect();
+        for &topic in graph.topic_order().iter().rev() {
+            kept[topic as usize] = graph.children(topic as usize).iter().any(|&child| kept[child as usize]);
+        }
+        let mut next = 0;
+        let number: Vec<u32> = kept
+            .iter()
+            .map(|&kept| {
+                next += u32::from(kept);
+                next.wrapping_sub(1)
+            })
+            .collect();
+        let is_kept = |edge: &(u32, u32)| kept[edge.0 as usize] && kept[edge.1 as usize];
+        let edge_kept: Vec<bool> = graph.edges().map(|edge| is_kept(&edge)).collect();
+        let renumber = |(parent, child): (u32, u32)| (number[parent as usize], number[child as usize]);
+        let edges: Vec<(u32, u32)> = graph.edges().filter(is_kept).map(renumber).collect();
+        let n_topics = next as usize - graph.n_tokens();
+        // The order of edges is by child, then parent, and numbering keeps the order.
+        let Ok((smaller, _)) = Graph::build(n_topics, graph.n_tokens(), &edges, &|node| node.to_string())
+        else {
+            return;
+        };
+        keep(&mut self.weights.edge, &edge_kept);
+        keep(&mut self.weights.leak, &kept);
+        keep(&mut self.names.topics, &kept);
+        self.graph = smaller;
+    }
+}
+
+/// Keeps the entries that are marked.
+fn keep<T>(list: &mut Vec<T>, marks: &[bool]) {
+    let mut marks = marks.iter();
+    list.retain(|_| marks.next() == Some(&true));
+}

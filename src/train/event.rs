@@ -17,6 +17,8 @@ pub struct Metrics {
     pub train_elbo: Option<f64>,
     /// Mean bound of the validation documents at the current weights.
     pub valid_elbo: Option<f64>,
+    /// Edges of the graph at that time.
+    pub n_edges: usize,
     /// Training documents per second since the last evaluation.
     pub docs_per_s: f64,
     /// Positive-edge updates per second since the last evaluation.
@@ -40,6 +42,8 @@ pub enum Event<'a> {
         n_steps: u64,
         /// Weight steps per epoch.
         n_batches: usize,
+        /// Epochs that refinement takes before, at most.
+        refine_epochs: u32,
         /// The smallest leak there will be.
         leak_floor: f64,
     },
@@ -49,7 +53,31 @@ pub enum Event<'a> {
         metrics: &'a Metrics,
         /// Whether this is the best model so far.
         best: bool,
+        /// The graph, which refinement changes.
+        graph: &'a crate::network::Graph,
         /// The weights evaluated.
         weights: &'a crate::network::Weights,
     },
+    /// Refinement changed the graph, and trains on.
+    Refined {
+        /// How.
+        stage: RefineStage,
+        /// Edges the graph has now.
+        n_edges: usize,
+    },
+}
+
+/// A change of the graph by refinement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefineStage {
+    /// Edges were added, to start from more than the budget.
+    Densified,
+    /// So many dead topics started anew.
+    Reseeded(usize),
+    /// So many edges of least importance were dropped.
+    Pruned(usize),
+    /// So many edges were exchanged for others of larger gradient.
+    Swapped(usize),
+    /// The last exchange did not help, and was undone.
+    Undone,
 }

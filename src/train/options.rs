@@ -1,6 +1,6 @@
 //! Training options: as given, and checked.
 
-use super::RateSchedule;
+use super::{RateSchedule, RefineOptions};
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
 use crate::network::{Init, MAX_WEIGHT};
@@ -89,6 +89,8 @@ pub struct TrainOptions {
     pub patience: u32,
     /// Initial weights.
     pub init: Init,
+    /// Refinement of the graph before the epochs.
+    pub refine: Option<RefineOptions>,
     /// Whether identical documents share one E-step.
     pub share_identical: bool,
     /// Seed of everything random.
@@ -111,6 +113,7 @@ impl Default for TrainOptions {
             eval_every: 1,
             patience: 5,
             init: Init::Data,
+            refine: None,
             share_identical: true,
             seed: 0,
         }
@@ -159,6 +162,7 @@ impl TrainOptions {
         if self.epochs == 0 || self.eval_every == 0 || self.max_steps == Some(0) {
             return refuse("epochs, steps and epochs between evaluations must be at least 1".into());
         }
+        self.refine.as_ref().map_or(Ok(()), RefineOptions::check)?;
         let above_zero = |value: f64| value > 0.0 && value.is_finite();
         match self.step {
             StepRule::Em { lambda } if !(lambda >= 0.0 && lambda.is_finite()) => {

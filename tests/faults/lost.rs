@@ -87,7 +87,8 @@ fn a_gpu_destroyed_in_mid_training_gives_the_same_model() {
         let options = TrainOptions { epochs: 2, ..TrainOptions::default() }.check().unwrap();
         let mut run = Run::new(&case, Faulty::new(gpu_machine(GpuOptions::default())?, trouble));
         let (graph, monitor) = (&case.network.graph, Monitor::default());
-        let outcome = train(graph, case.docs(), &options, &mut run.estep, &monitor, &mut |_| Ok(())).unwrap();
+        let outcome =
+            train(graph, None, case.docs(), &options, &mut run.estep, &monitor, &mut |_| Ok(())).unwrap();
         assert_eq!(run.warnings().len(), trouble.len());
         Some((outcome.weights, run.estep.machine().n_calls(Call::Submit)))
     };

@@ -15,7 +15,8 @@ fn trained(case: &Case, estep: &mut dyn EStep, options: TrainOptions) -> (Outcom
         Ok(())
     };
     let (graph, options) = (&case.network.graph, options.check().unwrap());
-    let outcome = train(graph, case.docs(), &options, estep, &Monitor::default(), &mut on_event).unwrap();
+    let outcome =
+        train(graph, None, case.docs(), &options, estep, &Monitor::default(), &mut on_event).unwrap();
     (outcome, bounds)
 }
 

@@ -57,7 +57,7 @@ impl Data {
         on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
     ) -> Result<Outcome> {
         let (graph, docs) = (&self.network.graph, self.alignment.docs(&self.corpus));
-        train(graph, docs, &options.check().unwrap(), &mut CpuEStep::new(), monitor, on_event)
+        train(graph, None, docs, &options.check().unwrap(), &mut CpuEStep::new(), monitor, on_event)
     }
 
     fn train(&self, options: TrainOptions) -> Outcome {

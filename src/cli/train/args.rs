@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use noisyor::estep::EStepOptions;
 use noisyor::network::Init;
-use noisyor::train::{BatchSize, CheckedOptions, RateSchedule, StepRule, TrainOptions};
+use noisyor::train::{BatchSize, CheckedOptions, RateSchedule, RefineOptions, StepRule, TrainOptions};
 use noisyor::{Error, Result};
 
 #[derive(clap::Args)]
@@ -39,9 +39,14 @@ pub(super) struct TrainingArgs {
     /// Largest weight
     #[arg(long, default_value_t = TrainOptions::default().cap)]
     cap: f64,
-    /// Initial weights: from the tokens' frequencies, or the same constants everywhere
-    #[arg(long, value_enum, default_value_t = InitArg::Data)]
-    init: InitArg,
+    /// Initial weights: those of the graph, at random from the tokens' frequencies, or the same constants everywhere
+    /// [default: graph where it is learned, else data]
+    #[arg(long, value_enum)]
+    init: Option<InitArg>,
+    /// Refine the graph first: from more edges than --max-edges down to those of most importance, dead topics begun anew; decided
+    /// by the validation part
+    #[arg(long)]
+    pub(super) refine: bool,
     /// Share of the documents held out to stop by and to choose the best model by
     #[arg(long, default_value_t = TrainOptions::default().valid, value_name = "SHARE")]
     valid: f64,
@@ -75,6 +80,7 @@ enum ScheduleArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum InitArg {
+    Graph,
     Data,
     Constant,
 }
@@ -87,8 +93,14 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
 }
 
 impl TrainingArgs {
-    /// The options as given, checked.
-    pub(super) fn options(&self, estep: EStepOptions, seed: u64) -> Result<CheckedOptions> {
+    /// The options as given, checked; `max_edges` is the budget of refinement.
+    pub(super) fn options(
+        &self,
+        estep: EStepOptions,
+        max_edges: Option<usize>,
+        learns: bool,
+        seed: u64,
+    ) -> Result<CheckedOptions> {
         let schedule = |default: RateSchedule| match self.rate_schedule {
             None => default,
             Some(ScheduleArg::Constant) => RateSchedule::Constant,
@@ -131,9 +143,12 @@ impl TrainingArgs {
             eval_every: self.eval_every,
             patience: self.patience,
             init: match self.init {
-                InitArg::Data => Init::Data,
-                InitArg::Constant => Init::Constant,
+                Some(InitArg::Graph) => Init::Graph,
+                None if learns => Init::Graph,
+                Some(InitArg::Data) | None => Init::Data,
+                Some(InitArg::Constant) => Init::Constant,
             },
+            refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
             share_identical: !self.no_share,
             seed,
         }

@@ -1,0 +1,100 @@
+//! What training prints at its end.
+
+use super::Args;
+use super::inputs::{Inputs, Start};
+use crate::cli::Common;
+use crate::cli::common::print;
+use crate::cli::progress::Progress;
+use anyhow::Result;
+use noisyor::corpus::{Docs, align, sample_network};
+use noisyor::estep::{EStep, Monitor};
+use noisyor::network::Network;
+use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
+use noisyor::train::{CheckedOptions, Ended, Outcome};
+use noisyor::{Result as LibResult, infer};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Prints topics, bounds and the folder.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn report(
+    args: &Args,
+    inputs: &Inputs,
+    start: Start,
+    network: &Network,
+    options: &CheckedOptions,
+    estep: &mut dyn EStep,
+    outcome: &Outcome,
+    folder: &Path,
+    common: &Common,
+) -> Result<()> {
+    let valid_elbo = outcome.metrics.as_ref().and_then(|m| m.valid_elbo);
+    let bound = options.estep.bound;
+    // A stop request must not stop this last, short look.
+    let monitor = Arc::new(Monitor::default());
+    let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
+    let mut elbo = |network: &Network, docs: Docs<'_>, doc_ixs: &[u32]| -> LibResult<Option<f64>> {
+        let progress = Progress::start(common, &monitor, "evaluating", doc_ixs.len() as u64);
+        let (stats, _) = infer::run(network, docs, doc_ixs, &options.estep, estep, &monitor, None)?;
+        drop(progress);
+        common.say_estep(&stats);
+        Ok((stats.n_docs > 0.0).then(|| stats.elbo_mean()))
+    };
+    let (what, reference) = reference(args, start)?;
+    let reference_elbo = match &reference {
+        Some(network) => {
+            let alignment = align(&inputs.corpus, &network.names.tokens);
+            elbo(network, alignment.docs(&inputs.corpus), &outcome.valid)?
+        }
+        None => None,
+    };
+    // Of a run that was stopped nobody waits for the test.
+    let stopped = outcome.ended == Ended::Interrupted;
+    let test_elbo = if stopped { None } else { elbo(network, inputs.docs(), &outcome.test)? };
+    let ended = match outcome.ended {
+        Ended::Finished => "finished",
+        Ended::EarlyStop => "early stop",
+        Ended::Interrupted => "interrupted",
+    };
+    if common.json {
+        return print(format_args!(
+            "{}\n",
+            json!({
+                "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": bound,
+                "metrics": outcome.metrics, "graph_weights_elbo": reference_elbo,
+                "topics": network.graph.n_topics(), "edges": network.graph.n_edges(), "held_out_docs": n_valid,
+                "test_docs": n_test, "test_elbo": test_elbo,
+            })
+        ));
+    }
+    let mut text = TopicTree::text(&topic_tree(network, 8, MAX_DEPTH)) + "\n";
+    if let Some(valid) = valid_elbo {
+        text += &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", n_valid);
+    }
+    if let Some(reference) = reference_elbo {
+        text += &format!("the same under the {what}: {reference:.4}\n");
+    }
+    if let Some(test) = test_elbo {
+        text += &format!(
+            "test bound ({bound}) {test:.4} nats a document, over {n_test} documents that training never saw\n"
+        );
+    }
+    let metrics = outcome.metrics.as_ref();
+    text += &match metrics {
+        Some(m) => format!("{ended}; best after {:.2} epochs (step {})\n", m.epoch, m.step),
+        None => format!("{ended}\n"),
+    };
+    print(text + &format!("run folder: {}\n", folder.display()))
+}
+
+/// A network to compare with: what the sample was sampled from, or the weights that came with a given graph.
+fn reference(args: &Args, start: Start) -> LibResult<(&'static str, Option<Network>)> {
+    if args.corpus.is_none() && args.graph.is_none() {
+        return Ok(("network that the documents were sampled from", Some(sample_network()?)));
+    }
+    let Start { graph, names, weights, learning } = start;
+    let given = weights.filter(|_| learning.is_none());
+    let network = given.map(|weights| Network { graph, weights, names, training: String::new() });
+    Ok(("weights that came with the graph", network))
+}

@@ -1,0 +1,100 @@
+//! A graph taken apart into weighted edges, changed, and put together again; and which edges it may have.
+
+use crate::network::{Graph, Weights};
+use crate::rng::{Stream, rng};
+use crate::train::trainer::Trainer;
+use rand::RngExt;
+use rustc_hash::FxHashSet;
+
+/// New edges of a complete graph start at random around this: small, so that topics grow apart before they compete.
+const START: f64 = 0.05;
+
+/// How far every node is from the tokens: one more than its highest child. Edges lead from higher to lower levels, so no change of
+/// edges can make a cycle. A layered graph may so have edges past a layer.
+#[derive(Debug)]
+pub(super) struct Levels(Vec<u32>);
+
+impl Levels {
+    pub(super) fn of(graph: &Graph) -> Self {
+        let mut levels = vec![0; graph.n_nodes()];
+        for &topic in graph.topic_order().iter().rev() {
+            let children = graph.children(topic as usize);
+            levels[topic as usize] =
+                1 + children.iter().map(|&child| levels[child as usize]).max().unwrap_or(0);
+        }
+        Self(levels)
+    }
+
+    /// Whether there may be an edge.
+    pub(super) fn allow(&self, parent: u32, child: u32) -> bool {
+        self.0[parent as usize] > self.0[child as usize]
+    }
+
+    /// How many edges there may be.
+    pub(super) fn n_pairs(&self) -> usize {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        sorted.iter().map(|&level| sorted.partition_point(|&other| other < level)).sum()
+    }
+}
+
+/// Edges with weights, and leaks.
+#[derive(Debug)]
+pub(super) struct Wired {
+    n_topics: usize,
+    pub(super) edges: Vec<(u32, u32)>,
+    pub(super) weights: Weights,
+}
+
+impl Wired {
+    pub(super) fn of(trainer: &Trainer<'_>) -> Self {
+        let graph = &trainer.graph;
+        Self { n_topics: graph.n_topics(), edges: graph.edges().collect(), weights: trainer.weights.clone() }
+    }
+
+    /// Keeps the edges of the highest `score`; of equals the first.
+    pub(super) fn keep_best(self, score: &[f64], n_edges: usize) -> Self {
+        let mut order: Vec<usize> = (0..self.edges.len()).collect();
+        order.sort_by(|&a, &b| score[b].total_cmp(&score[a]).then(a.cmp(&b)));
+        order.truncate(n_edges);
+        let edge = order.iter().map(|&at| self.weights.edge[at]).collect();
+        Self {
+            edges: order.iter().map(|&at| self.edges[at]).collect(),
+            weights: Weights { edge, ..self.weights },
+            ..self
+        }
+    }
+
+    /// Adds edges of one weight.
+    pub(super) fn join(mut self, edges: &[(u32, u32)], weight: f64) -> Self {
+        self.edges.extend(edges);
+        self.weights.edge.resize(self.edges.len(), weight);
+        self
+    }
+
+    /// Adds every edge that is allowed and missing, at random small weights.
+    pub(super) fn complete(mut self, levels: &Levels, seed: u64) -> Self {
+        let there: FxHashSet<(u32, u32)> = self.edges.iter().copied().collect();
+        let mut rng = rng(seed, Stream::Refine);
+        for parent in 0..self.n_topics as u32 {
+            for child in 0..self.weights.leak.len() as u32 {
+                if levels.allow(parent, child) && !there.contains(&(parent, child)) {
+                    self.edges.push((parent, child));
+                    self.weights.edge.push(START * rng.random_range(0.2..1.8));
+                }
+            }
+        }
+        self
+    }
+
+    /// Puts graph and weights together.
+    pub(super) fn build(self) -> (Graph, Weights) {
+        let n_tokens = self.weights.leak.len() - self.n_topics;
+        let (graph, order) = Graph::build(self.n_topics, n_tokens, &self.edges, &|node| node.to_string())
+            .unwrap_or_else(|fault| unreachable!("levels allow no other graph: {}", fault.message));
+        let edge = order.iter().map(|&at| self.weights.edge[at as usize]).collect();
+        let mut weights = Weights { edge, leak: self.weights.leak };
+        weights.round_to_f32();
+        (graph, weights)
+    }
+}
