@@ -77,7 +77,7 @@ pub struct TrainOptions {
     pub batch: BatchSize,
     /// Passes over the training documents at most.
     pub epochs: u32,
-    /// Weight steps at most.
+    /// Weight steps at most; with 0 the initial weights are evaluated and that is all.
     pub max_steps: Option<u64>,
     /// Share of documents held out for validation.
     pub valid: f64,
@@ -159,8 +159,8 @@ impl TrainOptions {
         if self.batch == BatchSize::Docs(0) {
             return refuse("a batch needs at least one document".into());
         }
-        if self.epochs == 0 || self.eval_every == 0 || self.max_steps == Some(0) {
-            return refuse("epochs, steps and epochs between evaluations must be at least 1".into());
+        if self.epochs == 0 || self.eval_every == 0 {
+            return refuse("epochs and epochs between evaluations must be at least 1".into());
         }
         self.refine.as_ref().map_or(Ok(()), RefineOptions::check)?;
         let above_zero = |value: f64| value > 0.0 && value.is_finite();

@@ -92,7 +92,6 @@ fn nonsense_is_refused_with_a_remedy_before_anything_is_written() {
         ("--lambda=-1", &["at least 0", "-1"]),
         ("--threads 0", &["--threads must be"]),
         ("--epochs 0", &["at least 1"]),
-        ("--steps 0", &["at least 1"]),
         ("--eval-every 0", &["at least 1"]),
         ("--estep-tol 2", &["2", "[0, 1)"]),
         ("--estep-max 0", &["at least one alternation"]),

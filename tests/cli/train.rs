@@ -34,6 +34,15 @@ fn without_arguments_it_trains_on_the_sample_into_the_next_free_folder() {
 }
 
 #[test]
+fn without_steps_it_writes_the_initial_weights() {
+    let folder = Folder::new();
+    let result = folder.result("train --steps 0 -o run");
+    assert_eq!((&result["metrics"]["step"], &result["metrics"]["train_elbo"]), (&json!(0), &Value::Null));
+    assert!(number(&result["metrics"]["valid_elbo"]) < number(&result["graph_weights_elbo"]));
+    assert_eq!(folder.names_in("run"), RUN_FILES);
+}
+
+#[test]
 fn the_sample_is_learned_as_well_as_the_weights_it_was_sampled_from() {
     let result = Folder::new().result("train --epochs 4");
     let (learned, truth) = (number(&result["metrics"]["valid_elbo"]), number(&result["graph_weights_elbo"]));

@@ -105,6 +105,20 @@ fn training_takes_no_more_steps_than_asked() {
 }
 
 #[test]
+fn without_steps_the_initial_weights_are_evaluated() {
+    let data = Data::tiny(300);
+    for batch in [BatchSize::Docs(90), BatchSize::Full] {
+        let options = TrainOptions { max_steps: Some(0), ..options(EM, batch, 3) };
+        let (outcome, seen) = data.evaluations(options.clone());
+        assert_eq!((outcome.ended, seen.len()), (Ended::Finished, 1));
+        assert_eq!(outcome.weights, data.start(&options));
+        let metrics = outcome.metrics.unwrap();
+        assert_eq!((metrics.step, metrics.epoch, metrics.train_elbo), (0, 0.0, None));
+        assert!(metrics.valid_elbo.is_some_and(|bound| bound < 0.0));
+    }
+}
+
+#[test]
 fn evaluations_come_as_often_as_asked_and_at_the_end() {
     let data = Data::tiny(300);
     for (every, epochs) in [(1, vec![1.0, 2.0, 3.0, 4.0, 5.0]), (2, vec![2.0, 4.0, 5.0]), (9, vec![5.0])] {

@@ -12,7 +12,7 @@ pub(super) struct TrainingArgs {
     /// Passes over the training documents at most
     #[arg(long, default_value_t = TrainOptions::default().epochs, value_name = "N")]
     epochs: u32,
-    /// Weight steps at most
+    /// Weight steps at most; 0: evaluate and write the initial weights
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// Documents per weight step, or 'full' [default: a tenth of the training documents, at most 50,000]
