@@ -7,7 +7,7 @@ use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::Error;
 use noisyor::corpus::{Corpus, align, read, split};
-use noisyor::network::{Network, save, save_graph};
+use noisyor::network::{Network, check_extension, save, save_graph};
 use noisyor::report::{LayerSummary, layer_summaries};
 use noisyor::structure::{graph_work, learn_graph};
 use serde_json::json;
@@ -64,6 +64,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             format!("--valid {valid} and --test {test} must be shares from 0, and below 1 together");
         return Err(Error::Usage(message).into());
     }
+    check_extension(&args.output)?;
     refuse_overwriting(&args.output, std::iter::once(&args.corpus).chain(args.learning.files()))?;
     let monitor = interruptible(common)?;
     let progress =

@@ -68,6 +68,11 @@ pub(super) fn format_of(path: &Path) -> Result<Format> {
     }
 }
 
+/// Whether a file of this name can be saved: for those who work long before they do.
+pub fn check_extension(path: &Path) -> Result<()> {
+    format_of(path).map(|_| ())
+}
+
 /// Loads a model or a graph, told apart by extension.
 pub fn load(path: &Path) -> Result<Loaded> {
     format_of(path)?;

@@ -3,25 +3,23 @@
 //! As in DBSCAN the densest item comes first, and what lies near it is covered. Here items are covered more or less: an item's
 //! density is the sum over itself and its neighbours of the similarity that no core chosen so far has. This is greedy
 //! maximisation of a submodular function (facility location), so densities only fall, and a heap of stale ones will do. It
-//! never runs dry: past the dense regions come the items that are covered least.
+//! never runs dry: past the dense regions come the items that are covered least. And it is nested: the cores of fewer topics
+//! are the first of those of more, so that every topic of a layer goes on from one of the layer below.
 
 use super::neighbours::Neighbours;
-use super::occurrences::Occurrences;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// An item covers itself so well; below 1, pairs come before loners.
-const SELF: f32 = 0.5;
+const SELF: f32 = 0.7;
 
-/// The items that each topic starts from: those of the anchors, then one core each.
+/// The items that each topic starts from: those of the anchors, then one core each. `worth` says how much an item counts.
 pub(super) fn choose(
-    items: &Occurrences,
+    worth: &[f32],
     near: &Neighbours,
     n_topics: usize,
     anchors: &[Vec<u32>],
 ) -> Vec<Vec<u32>> {
-    // Frequent items are worth more, but not in proportion.
-    let worth: Vec<f32> = (0..near.n_items()).map(|item| (items.df(item) as f32).ln_1p()).collect();
     let mut covered = vec![0f32; near.n_items()];
     let mut cores: Vec<Vec<u32>> = anchors.to_vec();
     for anchor in anchors {
@@ -48,6 +46,15 @@ pub(super) fn choose(
         cover(near, item, &mut covered);
     }
     cores
+}
+
+/// By item, the topics that start from it.
+pub(super) fn by_item(cores: &[Vec<u32>], n_items: usize) -> Vec<Vec<u32>> {
+    let mut own = vec![Vec::new(); n_items];
+    for (topic, core) in cores.iter().enumerate() {
+        core.iter().for_each(|&item| own[item as usize].push(topic as u32));
+    }
+    own
 }
 
 fn cover(near: &Neighbours, core: u32, covered: &mut [f32]) {

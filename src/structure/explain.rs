@@ -1,7 +1,8 @@
 //! Which topic explains which item of a document: the documents of the layer above.
 //!
-//! A topic's support in a document is the sum of its shares in the items there. Every item is explained by the one of its
-//! topics with the most support: one cause each, as explaining away would have it. A topic is present where it explains anything.
+//! A topic's support in a document is the sum of its shares in the items there, rare items counting more. Every item is explained
+//! by the one of its topics that has the most support, measured by what it usually has: one cause each, as explaining away would
+//! have it. A topic is present where it explains anything.
 
 use super::layer::Layer;
 use super::occurrences::Occurrences;
@@ -32,6 +33,7 @@ pub(super) fn explain(items: &Occurrences, mut layer: Layer, monitor: &Monitor) 
         .iter()
         .scan(0, |next, edges| Some(std::mem::replace(next, *next + edges.len())))
         .collect();
+    let evidence = Evidence::new(items, &layer);
     let counts: Vec<AtomicU32> = (0..layer.n_edges()).map(|_| AtomicU32::new(0)).collect();
     let mut votes = Vec::with_capacity(items.n_occurrences());
     let (mut doc_offsets, mut topics) = (vec![0], Vec::new());
@@ -44,7 +46,15 @@ pub(super) fn explain(items: &Occurrences, mut layer: Layer, monitor: &Monitor) 
             .map_init(
                 || vec![0f32; layer.n_topics],
                 |support, begin| {
-                    part(items, begin..(begin + CHUNK).min(end), &layer, &first_edge, &counts, support)
+                    part(
+                        items,
+                        begin..(begin + CHUNK).min(end),
+                        &layer,
+                        &first_edge,
+                        &counts,
+                        &evidence,
+                        support,
+                    )
                 },
             )
             .collect();
@@ -68,6 +78,30 @@ pub(super) fn explain(items: &Occurrences, mut layer: Layer, monitor: &Monitor) 
     Ok(Explained { layer, topics, votes })
 }
 
+/// How much items and topics count.
+struct Evidence {
+    /// Of an item: `log(n / df) / log(n)`, rare ones tell more.
+    items: Vec<f32>,
+    /// Of a topic: one over the root of the support that it has on average, or large topics would win by their size alone.
+    topics: Vec<f32>,
+}
+
+impl Evidence {
+    fn new(items: &Occurrences, layer: &Layer) -> Self {
+        const LEAST: f32 = 0.01;
+        let n_docs = items.n_docs().max(2) as f32;
+        let df = |item: usize| items.df(item).max(1) as f32;
+        let tells: Vec<f32> =
+            (0..items.n_items()).map(|item| (n_docs / df(item)).ln() / n_docs.ln()).collect();
+        let mut expected = vec![LEAST; layer.n_topics];
+        for (item, edge) in layer.edges() {
+            let item = item as usize;
+            expected[edge.topic as usize] += edge.share * tells[item] * df(item) / n_docs;
+        }
+        Self { items: tells, topics: expected.into_iter().map(|support| 1.0 / support.sqrt()).collect() }
+    }
+}
+
 #[derive(Default)]
 struct Part {
     votes: Vec<u32>,
@@ -81,6 +115,7 @@ fn part(
     layer: &Layer,
     first_edge: &[usize],
     counts: &[AtomicU32],
+    evidence: &Evidence,
     support: &mut [f32],
 ) -> Part {
     let mut part = Part::default();
@@ -88,12 +123,17 @@ fn part(
     for doc in docs {
         let here = items.items(doc);
         let edges = || here.iter().flat_map(|&item| &layer.parents[item as usize]);
-        edges().for_each(|edge| support[edge.topic as usize] += edge.share);
+        for &item in here {
+            for edge in &layer.parents[item as usize] {
+                support[edge.topic as usize] += edge.share * evidence.items[item as usize];
+            }
+        }
         for &item in here {
             let parents = &layer.parents[item as usize];
             let by_support = |&a: &usize, &b: &usize| {
                 let [one, other] = [a, b].map(|at| parents[at].topic);
-                support[one as usize].total_cmp(&support[other as usize]).then(other.cmp(&one))
+                let score = |topic: u32| support[topic as usize] * evidence.topics[topic as usize];
+                score(one).total_cmp(&score(other)).then(other.cmp(&one))
             };
             let best = (0..parents.len()).max_by(by_support);
             part.votes.push(best.map_or(NONE, |at| parents[at].topic));

@@ -1,20 +1,23 @@
 //! Learning a layered topic graph from what occurs together.
 //!
-//! Each layer is made from the one below: near neighbours of every item (`neighbours`), a core for every topic (`cores`), the
-//! topics of every item (`members`), and which topic explains which item of a document (`explain`), which gives the documents
-//! of the next layer. At the end edges are pruned to the budget, and weights and names are made from what was counted.
+//! First the near neighbours of every token (`neighbours`). Then for each layer, from the lowest up: a core for every topic
+//! (`cores`), the topics of every token (`members`), the edges to the layer below (`layering`), and which topic explains which item
+//! of a document (`explain`), which gives the documents of the next layer. At the end edges are pruned to the budget, and weights
+//! and names are made from what was counted.
+//!
+//! Upper layers cluster the tokens anew instead of the topics below: topics are present in most documents by some weak member,
+//! and clusters of clusters lose the theme that way.
 
 mod budget;
 mod cores;
 mod explain;
 mod layer;
+mod layering;
 mod members;
 mod names;
 mod neighbours;
 mod occurrences;
 mod options;
-#[cfg(test)]
-mod tests;
 mod weights;
 
 pub use options::{Anchor, GraphOptions};
@@ -25,15 +28,14 @@ use crate::monitor::Monitor;
 use crate::network::{Graph, Names, Network};
 use explain::Explained;
 use layer::Layer;
+use members::Shares;
 use names::Telling;
 use occurrences::Occurrences;
 
-/// Passes over the documents that each layer takes, for the count of progress: neighbours, and explaining.
-const PASSES: u64 = 2;
-
 /// How many documents [`learn_graph`] will have counted in its monitor at the end.
 pub fn graph_work(n_docs: usize, n_tokens: usize, options: &GraphOptions) -> u64 {
-    n_docs as u64 * PASSES * options.layer_sizes(n_tokens).len() as u64
+    // Neighbours are counted once, and every layer explains all documents.
+    n_docs as u64 * (1 + options.layer_sizes(n_tokens).len() as u64)
 }
 
 /// Learns a graph from the documents `doc_ixs`, with names and with weights to start training from.
@@ -55,19 +57,29 @@ pub fn learn_graph(
             "nothing to learn a graph from: no token occurs in the {n_docs} documents; check the corpus and its vocabulary"
         )));
     }
+    let near = neighbours::neighbours(&token_docs, options.min_support, monitor)?;
+    // Frequent tokens count more, but not in proportion.
+    let worth: Vec<f32> = (0..tokens.len()).map(|token| (token_docs.df(token) as f32).ln_1p()).collect();
     let mut layers: Vec<Layer> = Vec::new();
     let mut telling = Telling::new(&token_docs);
-    let mut below = None;
-    for (at, &n_topics) in options.layer_sizes(tokens.len()).iter().enumerate() {
-        let items = below.as_ref().unwrap_or(&token_docs);
-        let constraints = if at == 0 { options.constraints() } else { Default::default() };
-        let near = neighbours::neighbours(items, options.min_support, monitor)?;
-        let cores = cores::choose(items, &near, n_topics, &constraints.anchors);
-        let layer = members::members(&near, &cores, options.parents, &constraints);
+    let mut below: Option<(Vec<Shares>, Occurrences)> = None;
+    for &n_topics in &options.layer_sizes(tokens.len()) {
+        monitor.go_on()?;
+        let constraints = if below.is_none() { options.constraints() } else { Default::default() };
+        let cores = cores::choose(&worth, &near, n_topics, &constraints.anchors);
+        let own = cores::by_item(&cores, tokens.len());
+        let shares = members::members(&near, &own, n_topics);
+        let layer = match &below {
+            None => layering::to_tokens(&near, &shares, &own, n_topics, options.parents, &constraints),
+            Some((below, items)) => {
+                layering::to_topics(below, items.n_items(), &shares, &cores, &worth, options.parents)
+            }
+        };
+        let items = below.as_ref().map_or(&token_docs, |(_, items)| items);
         let Explained { layer, topics, votes } = explain::explain(items, layer, monitor)?;
         telling.climb(items, &votes, n_topics);
         layers.push(layer);
-        below = Some(topics);
+        below = Some((shares, topics));
     }
     if let Some(most) = options.max_edges {
         budget::prune(&mut layers, most);

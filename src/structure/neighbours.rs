@@ -10,12 +10,15 @@ use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
 /// Neighbours that an item keeps of its own; it may be a neighbour of more.
-const NEAREST: usize = 48;
+const NEAREST: usize = 64;
 /// Documents of an item, and items of a document, that are looked at: evenly spaced where there are more.
 const DOCS_A_ROW: usize = 8_192;
 const ITEMS_A_DOC: usize = 512;
-/// Weaker similarities are noise.
-const LEAST: f32 = 0.05;
+/// Similarities below the first are noise. Below the second they make hubs of words that occur with everything: an item keeps
+/// them only where it has few others.
+const LEAST: f32 = 0.03;
+const NEAR: f32 = 0.15;
+const FEW: usize = 6;
 /// Rows between two looks at the monitor.
 const ROWS: usize = 4_096;
 
@@ -130,14 +133,19 @@ impl Counter {
                 row.push((other, similarity));
             }
         }
-        let nearest = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        if row.len() > NEAREST {
-            row.select_nth_unstable_by(NEAREST, nearest);
-            row.truncate(NEAREST);
-        }
-        row.sort_unstable_by(nearest);
+        keep_nearest(&mut row);
         row
     }
+}
+
+fn keep_nearest(row: &mut Vec<(u32, f32)>) {
+    let nearest = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if row.len() > NEAREST {
+        row.select_nth_unstable_by(NEAREST, nearest);
+        row.truncate(NEAREST);
+    }
+    row.sort_unstable_by(nearest);
+    row.truncate(row.partition_point(|entry| entry.1 >= NEAR).max(FEW));
 }
 
 /// Normalised pointwise mutual information, log(p_ij / (p_i p_j)) / -log p_ij, of a count less its standard deviation: what
