@@ -11,7 +11,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// An item covers itself so well; below 1, pairs come before loners.
-const SELF: f32 = 0.7;
+const SELF: f32 = 0.3;
 
 /// The items that each topic starts from: those of the anchors, then one core each. `worth` says how much an item counts.
 pub(super) fn choose(

@@ -58,6 +58,7 @@ pub fn learn_graph(
         )));
     }
     let near = neighbours::neighbours(&token_docs, options.min_support, monitor)?;
+    let cohesive = near.cohesive();
     // Frequent tokens count more, but not in proportion.
     let worth: Vec<f32> = (0..tokens.len()).map(|token| (token_docs.df(token) as f32).ln_1p()).collect();
     let mut layers: Vec<Layer> = Vec::new();
@@ -66,7 +67,7 @@ pub fn learn_graph(
     for &n_topics in &options.layer_sizes(tokens.len()) {
         monitor.go_on()?;
         let constraints = if below.is_none() { options.constraints() } else { Default::default() };
-        let cores = cores::choose(&worth, &near, n_topics, &constraints.anchors);
+        let cores = cores::choose(&worth, &cohesive, n_topics, &constraints.anchors);
         let own = cores::by_item(&cores, tokens.len());
         let shares = members::members(&near, &own, n_topics);
         let layer = match &below {

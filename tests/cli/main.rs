@@ -11,6 +11,7 @@ mod corpus_words;
 mod devices;
 mod errors;
 mod eval;
+mod graph;
 mod infer;
 mod infer_outputs;
 mod model;
@@ -40,6 +41,7 @@ fn every_help_has_an_example() {
         "devices",
         "corpus",
         "corpus split",
+        "graph",
     ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");
