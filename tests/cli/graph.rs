@@ -167,7 +167,7 @@ fn bad_sizes_and_files() {
     folder.fails("graph docs.jsonl", 2, &["--output"]);
     folder.fails("graph nowhere.jsonl -o g.json", 3, &["nowhere.jsonl"]);
     folder.write("none.jsonl", "");
-    folder.fails("graph none.jsonl -o g.json", 2, &["none.jsonl"]);
+    folder.fails("graph none.jsonl -o g.json", 2, &["needs tokens"]);
     folder.write("docs.json", folder.bytes("docs.jsonl"));
     folder.fails("graph docs.json --format jsonl -o docs.json", 2, &["docs.json", "replaced"]);
     assert_eq!(folder.names_in("."), ["docs.json", "docs.jsonl", "none.jsonl"]);

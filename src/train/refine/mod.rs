@@ -43,7 +43,7 @@ pub struct RefineOptions {
 
 impl Default for RefineOptions {
     fn default() -> Self {
-        Self { max_edges: None, first_epochs: 15, epochs: 6, reseeds: 6, rounds: 5, swaps: 4 }
+        Self { max_edges: None, first_epochs: 15, epochs: 6, reseeds: 6, rounds: 5, swaps: 12 }
     }
 }
 
