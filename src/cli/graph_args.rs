@@ -16,10 +16,11 @@ pub(crate) struct GraphArgs {
     /// Topics of each layer, the one above the tokens first, such as 33,11 [default: as --layers says]
     #[arg(long, value_name = "N,N...", value_delimiter = ',', conflicts_with = "layers")]
     topics: Vec<usize>,
-    /// Layers of topics, each a third of the one below [default: as many as have ten topics, four at most]
+    /// Layers of topics: the lowest has 10/3 times the root of the number of tokens, each other a third of the one below [default: as
+    /// many as have ten topics, three at most]
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
-    /// Parents of a node at most
+    /// Parents of a token at most; topics may have a third of that
     #[arg(long, value_name = "N", default_value_t = GraphOptions::default().parents)]
     parents: usize,
     /// Edges at most; the weakest go first [default: as --parents allows]

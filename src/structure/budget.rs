@@ -7,7 +7,7 @@ use super::layer::Layer;
 pub(super) fn prune(layers: &mut [Layer], most: usize) {
     let n_edges: usize = layers.iter().map(Layer::n_edges).sum();
     let Some(too_many) = n_edges.checked_sub(most).filter(|&more| more > 0) else { return };
-    // Weakest first: last parents after all others, then by share, then by place.
+    // Weakest first: last parents after all others, then by what they tell, then by place.
     let mut candidates: Vec<(bool, f32, usize, u32, u32)> = Vec::new();
     for (at, layer) in layers.iter().enumerate() {
         for (item, edges) in layer.parents.iter().enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn prune(layers: &mut [Layer], most: usize) {
             let last = if edges.iter().any(|edge| edge.fixed) { None } else { edges.first() };
             for edge in edges.iter().filter(|edge| !edge.fixed) {
                 let is_last = last.is_some_and(|last| last.topic == edge.topic);
-                candidates.push((is_last, edge.share, at, item as u32, edge.topic));
+                candidates.push((is_last, edge.score, at, item as u32, edge.topic));
             }
         }
     }

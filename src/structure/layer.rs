@@ -1,32 +1,25 @@
-//! One layer of topics: the edges to the items below and what was counted of them.
+//! One layer of topics: the edges to the items below.
 
 /// An edge from a topic to an item.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Edge {
     pub(super) topic: u32,
-    /// Affinity, as a share of all the item's affinities.
-    pub(super) share: f32,
+    /// Probability of the item in the topic's documents.
+    pub(super) p: f32,
+    /// How telling that is: what the budget goes by.
+    pub(super) score: f32,
     /// Whether the edge must stay: from a topic to its core, or as given.
     pub(super) fixed: bool,
-    /// Documents in which the topic explains the item.
-    pub(super) n_explained: u32,
-}
-
-impl Edge {
-    pub(super) fn new(topic: u32, share: f32, fixed: bool) -> Self {
-        Self { topic, share, fixed, n_explained: 0 }
-    }
 }
 
 /// Topics above items; edges by item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layer {
     pub(super) n_topics: usize,
-    /// Of every item, strongest first.
+    /// Of every item, fixed ones first, then the most telling.
     pub(super) parents: Vec<Vec<Edge>>,
-    /// Documents in which each topic explains anything.
+    /// Documents of each topic.
     pub(super) n_present: Vec<u32>,
-    pub(super) n_docs: usize,
 }
 
 impl Layer {

@@ -1,16 +1,14 @@
 //! Learning a layered topic graph from what occurs together.
 //!
 //! First the near neighbours of every token (`neighbours`). Then for each layer, from the lowest up: a core for every topic
-//! (`cores`), the topics of every token (`members`), the edges to the layer below (`layering`), and which topic explains which item
-//! of a document (`explain`), which gives the documents of the next layer. At the end edges are pruned to the budget, and weights
-//! and names are made from what was counted.
+//! (`cores`), the tokens that gather round it (`members`), the documents that each topic settles on (`settle`), and the edges to the layer
+//! below (`layering`). At the end edges are pruned to the budget, and weights and names are made from what was counted.
 //!
-//! Upper layers cluster the tokens anew instead of the topics below: topics are present in most documents by some weak member,
-//! and clusters of clusters lose the theme that way.
+//! Upper layers cluster the tokens and documents anew instead of the topics below: topics are present in most documents by some weak
+//! member, and clusters of clusters lose the theme that way.
 
 mod budget;
 mod cores;
-mod explain;
 mod layer;
 mod layering;
 mod members;
@@ -18,6 +16,7 @@ mod names;
 mod neighbours;
 mod occurrences;
 mod options;
+mod settle;
 mod weights;
 
 pub use options::{Anchor, GraphOptions};
@@ -26,16 +25,17 @@ use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::network::{Graph, Names, Network};
-use explain::Explained;
 use layer::Layer;
-use members::Shares;
-use names::Telling;
 use occurrences::Occurrences;
+use settle::Settled;
+
+/// Topics that a token is considered for: more than it may have, as some may be denied to it.
+const CANDIDATES: usize = 32;
 
 /// How many documents [`learn_graph`] will have counted in its monitor at the end.
 pub fn graph_work(n_docs: usize, n_tokens: usize, options: &GraphOptions) -> u64 {
-    // Neighbours are counted once, and every layer explains all documents.
-    n_docs as u64 * (1 + options.layer_sizes(n_tokens).len() as u64)
+    // Neighbours are counted once, and every layer settles in rounds.
+    n_docs as u64 * (1 + settle::ROUNDS as u64 * options.layer_sizes(n_tokens).len() as u64)
 }
 
 /// Learns a graph from the documents `doc_ixs`, with names and with weights to start training from.
@@ -61,26 +61,30 @@ pub fn learn_graph(
     let cohesive = near.cohesive();
     // Frequent tokens count more, but not in proportion.
     let worth: Vec<f32> = (0..tokens.len()).map(|token| (token_docs.df(token) as f32).ln_1p()).collect();
-    let mut layers: Vec<Layer> = Vec::new();
-    let mut telling = Telling::new(&token_docs);
-    let mut below: Option<(Vec<Shares>, Occurrences)> = None;
+    let (mut layers, mut telling): (Vec<Layer>, Vec<Vec<Vec<u32>>>) = Default::default();
+    let mut below: Option<Settled> = None;
     for &n_topics in &options.layer_sizes(tokens.len()) {
-        monitor.go_on()?;
         let constraints = if below.is_none() { options.constraints() } else { Default::default() };
         let cores = cores::choose(&worth, &cohesive, n_topics, &constraints.anchors);
         let own = cores::by_item(&cores, tokens.len());
         let shares = members::members(&near, &own, n_topics);
-        let layer = match &below {
-            None => layering::to_tokens(&near, &shares, &own, n_topics, options.parents, &constraints),
-            Some((below, items)) => {
-                layering::to_topics(below, items.n_items(), &shares, &cores, &worth, options.parents)
+        let settled = settle::settle(&token_docs, &shares, n_topics, &constraints.anchors, monitor)?;
+        let most = CANDIDATES.max(options.parents);
+        layers.push(match &below {
+            None => {
+                let candidates = settled.topics_of_tokens(&token_docs, options.min_support, most);
+                let mut layer = layering::layer(&candidates, &own, &settled, options.parents, &constraints);
+                layering::pair_up(&near, &own, options.parents, &constraints, &mut layer);
+                layer
             }
-        };
-        let items = below.as_ref().map_or(&token_docs, |(_, items)| items);
-        let Explained { layer, topics, votes } = explain::explain(items, layer, monitor)?;
-        telling.climb(items, &votes, n_topics);
-        layers.push(layer);
-        below = Some((shares, topics));
+            Some(below) => {
+                let candidates = settled.topics_of_topics(below, most);
+                let own = layering::first_children(&candidates, n_topics, options.topic_parents());
+                layering::layer(&candidates, &own, &settled, options.topic_parents(), &constraints)
+            }
+        });
+        telling.push(settled.telling_tokens(&token_docs, names::KEPT));
+        below = Some(settled);
     }
     if let Some(most) = options.max_edges {
         budget::prune(&mut layers, most);
@@ -92,7 +96,7 @@ pub fn learn_graph(
 fn assemble(
     layers: &[Layer],
     token_docs: &Occurrences,
-    telling: &Telling,
+    telling: &[Vec<Vec<u32>>],
     tokens: &[String],
     options: &GraphOptions,
 ) -> Result<Network> {
@@ -108,7 +112,7 @@ fn assemble(
     for (at, layer) in layers.iter().enumerate() {
         for (item, edge) in layer.edges() {
             edges.push((firsts[at + 1] + edge.topic, firsts[at] + item));
-            edge_weights.push(weights::edge(layer, edge));
+            edge_weights.push(weights::edge(edge.p));
         }
     }
     let topics = names::name(telling, layers, tokens, &options.anchors);

@@ -19,9 +19,10 @@ pub struct Anchor {
 pub struct GraphOptions {
     /// Topics of each layer, the one above the tokens first; empty: as `layers` says.
     pub topics: Vec<usize>,
-    /// Layers, each with a third of the nodes of the one below; none: as many as have ten topics, four at most.
+    /// Layers, the lowest of 10/3 times the root of the number of tokens, each other a third of the one below; none: as many as have
+    /// ten topics, three at most.
     pub layers: Option<usize>,
-    /// Parents of a node at most.
+    /// Parents of a token at most; topics may have a third of that.
     pub parents: usize,
     /// Edges at most; the weakest go first, a node's last parent at the very end.
     pub max_edges: Option<usize>,
@@ -40,7 +41,7 @@ impl Default for GraphOptions {
         Self {
             topics: Vec::new(),
             layers: None,
-            parents: 6,
+            parents: 8,
             max_edges: None,
             min_support: 3,
             anchors: Vec::new(),
@@ -59,11 +60,15 @@ pub(super) struct Constraints {
     pub(super) groups: FxHashMap<u32, Vec<u32>>,
 }
 
-/// Each layer has a third of the nodes of the one below.
+/// The lowest layer has so many times the root of the number of tokens: 33 topics for 100 tokens, 333 for 10,000.
+const LOWEST: f64 = 10.0 / 3.0;
+/// Each layer above has a third of the topics of the one below.
 const SHRINK: usize = 3;
 /// A layer that is not asked for has at least so many topics, and so many layers are made at most.
 const LEAST_TOPICS: usize = 10;
-const MOST_LAYERS: usize = 4;
+const MOST_LAYERS: usize = 3;
+/// Topics may have one parent for so many that tokens may have: every parent of a topic is in all documents of its tokens.
+const TOKEN_PARENTS: usize = 3;
 
 impl GraphOptions {
     /// Topics of each layer, the lowest first, above so many tokens.
@@ -71,18 +76,25 @@ impl GraphOptions {
         if !self.topics.is_empty() {
             return self.topics.clone();
         }
-        let thirds = std::iter::successors(Some(n_tokens / SHRINK), |below| Some(below / SHRINK));
+        // Few tokens have no more topics than a third of them.
+        let lowest = ((LOWEST * (n_tokens as f64).sqrt()) as usize).min(n_tokens / SHRINK);
+        let thirds = std::iter::successors(Some(lowest), |below| Some(below / SHRINK));
         match self.layers {
             Some(n_layers) => thirds.take(n_layers).collect(),
             None => {
                 let mut sizes: Vec<usize> =
                     thirds.take(MOST_LAYERS).take_while(|&size| size >= LEAST_TOPICS).collect();
                 if sizes.is_empty() {
-                    sizes.push((n_tokens / SHRINK).max(1));
+                    sizes.push(lowest.max(1));
                 }
                 sizes
             }
         }
+    }
+
+    /// Parents that a topic may have.
+    pub(super) fn topic_parents(&self) -> usize {
+        self.parents.div_ceil(TOKEN_PARENTS)
     }
 
     /// Whether there can be such a graph above these tokens.

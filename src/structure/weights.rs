@@ -1,21 +1,19 @@
-//! Weights to start training from, out of what was counted.
-//!
-//! With every item explained by one topic, the M-step of a noisy-OR (Eq. 17 with the EM preconditioner) has the share of a
-//! topic's documents in which it explains the item as the probability that it alone switches it on.
+//! Weights to start training from: conditional frequencies.
 
-use super::layer::{Edge, Layer};
+use super::layer::Layer;
 use super::occurrences::Occurrences;
 use crate::network::{Graph, Weights};
 
 /// The range of edge weights at the start: EM moves weights in proportion, so none may start at its end.
-const EDGE_RANGE: (f64, f64) = (0.01, 3.0);
+const EDGE_RANGE: (f64, f64) = (0.05, 3.0);
 /// The share of an item's frequency that its leak explains, where it has parents.
 const LEAK_SHARE: f64 = 0.5;
+/// A document has one topic of a layer here, and more of them in truth: topics are so many times as frequent.
+const TOPICS_A_DOC: f64 = 2.0;
 
 /// The weight of an edge, `-log(1 - p)`.
-pub(super) fn edge(layer: &Layer, edge: &Edge) -> f64 {
-    let p = f64::from(edge.n_explained) / f64::from(layer.n_present[edge.topic as usize].max(1));
-    rate(p).clamp(EDGE_RANGE.0, EDGE_RANGE.1)
+pub(super) fn edge(p: f32) -> f64 {
+    rate(f64::from(p)).clamp(EDGE_RANGE.0, EDGE_RANGE.1)
 }
 
 fn rate(p: f64) -> f64 {
@@ -30,7 +28,7 @@ pub(super) fn weights(graph: &Graph, layers: &[Layer], token_docs: &Occurrences,
     let counts = layers
         .iter()
         .rev()
-        .flat_map(|layer| layer.n_present.iter().map(|&count| f64::from(count)))
+        .flat_map(|layer| layer.n_present.iter().map(|&count| TOPICS_A_DOC * f64::from(count)))
         .chain((0..token_docs.n_items()).map(|token| token_docs.df(token) as f64));
     let leak = |(node, count): (usize, f64)| {
         let share = if graph.parents(node).is_empty() { 1.0 } else { LEAK_SHARE };
