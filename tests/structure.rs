@@ -312,6 +312,7 @@ fn a_learned_graph_is_better_than_a_random_one() {
         let options = TrainOptions { valid: 0.3, epochs: 10, ..TrainOptions::default() }.check().unwrap();
         let outcome = train(
             graph,
+            None,
             alignment.docs(&corpus),
             &options,
             &mut CpuEStep::new(),

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
 use crate::network::{Graph, Init, Weights, initial_weights};
 use crate::rng::{Stream, rng};
+use rustc_hash::FxHashMap;
 
 /// Why training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +56,10 @@ pub fn train(
     if train_docs.is_empty() {
         return Err(Error::Usage("the corpus has no documents to train on".into()));
     }
-    let group: Vec<u32> =
+    let mut group: Vec<u32> =
         if options.share_identical { group_identical(&docs) } else { (0..docs.n_docs() as u32).collect() };
+    // What the test part holds must not even decide the order of sums.
+    [&train_docs, &valid].into_iter().for_each(|part| stand_for_own_part(&mut group, part));
     let n_batches = options.batch.n_batches(train_docs.len());
     let mut n_steps = u64::from(options.epochs) * n_batches as u64;
     n_steps = options.max_steps.map_or(n_steps, |most| most.min(n_steps));
@@ -98,6 +101,15 @@ pub fn train(
         _ => (trainer.graph, trainer.weights, None),
     };
     Ok(Outcome { graph, weights, metrics, ended, reseeded, valid, test })
+}
+
+/// Lets the first of identical documents of a part stand for them, not one of another part.
+fn stand_for_own_part(group: &mut [u32], part: &[u32]) {
+    let mut first_of = FxHashMap::default();
+    for &doc_ix in part {
+        let group = &mut group[doc_ix as usize];
+        *group = *first_of.entry(*group).or_insert(doc_ix);
+    }
 }
 
 /// Where training starts: within the range that steps keep weights in.

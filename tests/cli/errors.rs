@@ -51,8 +51,8 @@ fn a_missing_device() {
 
 #[test]
 fn numbers_out_of_hand() {
-    let folder = Folder::new();
-    let command = &mut folder.noisyor("train --step paper --rate 1e307 --steps 3 -o run");
+    let folder = Folder::with_sample();
+    let command = &mut folder.noisyor("train --graph sample.tsv --step paper --rate 1e307 --steps 3 -o run");
     let message =
         predicate::str::is_match(r"(weight of edge|leak of node) \d+ is (-?inf|NaN) after weight step \d")
             .unwrap()

@@ -2,26 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
-use crate::support::{Folder, keys, list, number};
+use crate::support::{Folder, THEMES, keys, list, number, theme_docs};
 use noisyor::network::{load, load_model};
 use serde_json::json;
 
-const THEMES: [&str; 4] = [
-    "ball goal team score match",
-    "song band tune choir drum",
-    "oven bread flour dough yeast",
-    "sail mast keel deck anchor",
-];
-
-/// Documents of one theme each, most of its words, in `docs.jsonl`.
+/// Documents of one theme each, in `docs.jsonl`.
 fn themes(folder: &Folder) {
-    let line = |at: usize| {
-        let words: Vec<&str> = THEMES[at % 4].split(' ').collect();
-        let kept: Vec<&str> =
-            words.iter().enumerate().filter(|(word, _)| at / 4 % 5 != *word).map(|(_, w)| *w).collect();
-        json!({"tokens": kept}).to_string() + "\n"
-    };
-    folder.write("docs.jsonl", (0..200).map(line).collect::<String>());
+    folder.write("docs.jsonl", theme_docs());
 }
 
 #[test]

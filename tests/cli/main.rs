@@ -16,6 +16,7 @@ mod infer;
 mod infer_outputs;
 mod model;
 mod options;
+mod refine;
 mod robust;
 #[cfg(unix)]
 mod signals;

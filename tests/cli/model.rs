@@ -101,8 +101,8 @@ fn safetensors_hold_what_the_contract_says() {
 
 #[test]
 fn a_trained_model_keeps_its_training_summary() {
-    let folder = Folder::new();
-    folder.run("train --steps 2 --seed 77 -o run");
+    let folder = Folder::with_sample();
+    folder.run("train --graph sample.tsv --steps 2 --seed 77 -o run");
     folder.run("model convert run/model.safetensors model.json");
     folder.run("model convert model.json model.safetensors");
     assert!(folder.bytes("run/model.safetensors") == folder.bytes("model.safetensors"));

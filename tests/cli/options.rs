@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn every_option_runs_and_is_written_to_the_config() {
-    let folder = Folder::new();
+    let folder = Folder::with_sample();
     let rule = |rule: Value| ("/options/step", rule);
     let cases = [
         ("--step em --lambda 2.5", rule(json!({"rule": "em", "lambda": 2.5}))),
@@ -27,6 +27,7 @@ fn every_option_runs_and_is_written_to_the_config() {
         ("--batch 500", ("/options/batch", json!({"docs": 500}))),
         ("--batch 1000000", ("/options/batch", json!({"docs": 1_000_000}))),
         ("--init data", ("/options/init", json!("data"))),
+        ("--init graph", ("/options/init", json!("graph"))),
         ("--init constant", ("/options/init", json!("constant"))),
         ("--bound tail", ("/options/estep/bound", json!("tail"))),
         ("--bound local", ("/options/estep/bound", json!("local"))),
@@ -48,7 +49,7 @@ fn every_option_runs_and_is_written_to_the_config() {
         ("--backend auto --threads 1", ("/options/max_steps", json!(2))),
     ];
     for (at, (options, (place, expected))) in cases.into_iter().enumerate() {
-        folder.run(&format!("train --steps 2 {options} -o {at}"));
+        folder.run(&format!("train --graph sample.tsv --steps 2 {options} -o {at}"));
         let config = folder.json(&format!("{at}/config.json"));
         assert_eq!(config.pointer(place), Some(&expected), "{options}");
         let last = folder.json_lines(&format!("{at}/metrics.jsonl")).pop().unwrap();
@@ -60,8 +61,8 @@ fn every_option_runs_and_is_written_to_the_config() {
 
 #[test]
 fn weights_stay_between_floor_and_cap() {
-    let folder = Folder::new();
-    folder.run("train --epochs 2 --floor 0.25 --cap 0.5 -o run -q");
+    let folder = Folder::with_sample();
+    folder.run("train --graph sample.tsv --epochs 2 --floor 0.25 --cap 0.5 -o run -q");
     folder.run("model convert run/model.safetensors model.json");
     let model = folder.json("model.json");
     let weights: Vec<f64> =
@@ -103,7 +104,7 @@ fn nonsense_is_refused_with_a_remedy_before_anything_is_written() {
         ("--temper=4,1.5", &["--temper=4,12"]),
         ("--bound best", &["best", "tail, local, full"]),
         ("--step sgd", &["sgd", "em, paper, adam"]),
-        ("--init zero", &["zero", "data, constant"]),
+        ("--init zero", &["zero", "graph, data, constant"]),
         ("--quiet --verbose", &["--quiet", "--verbose"]),
         ("--seed -1", &["-1"]),
     ] {

@@ -34,9 +34,9 @@ fn a_full_disk_under_the_result_is_status_3() {
 
 #[test]
 fn a_reader_of_messages_that_goes_away_is_no_error() {
-    let folder = Folder::new();
+    let folder = Folder::with_sample();
     let mut child = Command::new(cargo_bin!("noisyor"))
-        .args(["train", "--steps", "2", "-o", "run"])
+        .args(["train", "--graph", "sample.tsv", "--steps", "2", "-o", "run"])
         .current_dir(folder.path(""))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -81,8 +81,8 @@ fn one_document_is_trained_on_and_none_held_out() {
 
 #[test]
 fn a_run_that_trained_nothing_leaves_no_folder() {
-    let folder = Folder::new();
-    folder.fails("train --step paper --rate 1e307 -o run", 5, &["--rate"]);
+    let folder = Folder::with_sample();
+    folder.fails("train --graph sample.tsv --step paper --rate 1e307 -o run", 5, &["--rate"]);
     assert!(!folder.path("run").exists());
 }
 
@@ -125,9 +125,9 @@ fn certain_tokens_are_sampled_at_once() {
 
 #[test]
 fn the_config_does_not_depend_on_the_threads() {
-    let folder = Folder::new();
+    let folder = Folder::with_sample();
     for threads in ["1", "8"] {
-        folder.run(&format!("train --steps 1 --threads {threads} -o run{threads} -q"));
+        folder.run(&format!("train --graph sample.tsv --steps 1 --threads {threads} -o run{threads} -q"));
     }
     assert!(folder.bytes("run1/config.json") == folder.bytes("run8/config.json"));
 }

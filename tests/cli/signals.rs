@@ -40,10 +40,10 @@ fn stop(running: &mut Running, signal: &str) -> Option<i32> {
 #[test]
 fn a_signal_stops_training_and_saves_the_model() {
     for signal in ["INT", "TERM"] {
-        let folder = Folder::new();
+        let folder = Folder::with_sample();
         let (stdout, stderr) = (folder.path("stdout"), folder.path("stderr"));
         let child = Command::new(cargo_bin!("noisyor"))
-            .args(["train", "--patience", "0", "--epochs", "100000", "-o", "run", "--json"])
+            .args(["train", "--graph", "sample.tsv", "--patience", "0", "--epochs", "100000", "-o", "run", "--json"])
             .current_dir(folder.path(""))
             .stdin(Stdio::null())
             .stdout(std::fs::File::create(&stdout).unwrap())
@@ -65,6 +65,29 @@ fn a_signal_stops_training_and_saves_the_model() {
         assert!(folder.json_lines("run/metrics.jsonl").contains(&result["metrics"]));
         assert!(text(&folder.run("topics run/model.safetensors").stdout).contains("Food & Drink"));
     }
+}
+
+#[test]
+fn a_signal_while_the_graph_is_refined_saves_what_there_is() {
+    let folder = Folder::with_sample();
+    let arguments = "train --graph sample.tsv --refine --max-edges 800 -o run --json --backend cpu";
+    let child = Command::new(cargo_bin!("noisyor"))
+        .args(arguments.split(' '))
+        .current_dir(folder.path(""))
+        .stdin(Stdio::null())
+        .stdout(std::fs::File::create(folder.path("stdout")).unwrap())
+        .stderr(std::fs::File::create(folder.path("stderr")).unwrap())
+        .spawn()
+        .unwrap();
+    let mut running = Running(child);
+    // Before the first evaluation: the first epochs of refinement are running.
+    wait_for("the start", || folder.path("run/config.json").exists());
+    let status = stop(&mut running, "INT");
+    assert_eq!(status, Some(130), "{}", folder.text("stderr"));
+    let result = parse(&folder.text("stdout"));
+    assert_eq!((&result["ended"], &result["metrics"]), (&"interrupted".into(), &serde_json::Value::Null));
+    assert_eq!(folder.names_in("run"), ["config.json", "metrics.jsonl", "model.safetensors"]);
+    assert!(text(&folder.run("topics run/model.safetensors").stdout).contains("Food & Drink"));
 }
 
 #[test]

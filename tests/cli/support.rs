@@ -32,6 +32,13 @@ impl Folder {
         folder
     }
 
+    /// A folder with `sample.tsv`, the network of the bundled sample: training by that graph learns none.
+    pub(crate) fn with_sample() -> Self {
+        let folder = Self::new();
+        fs::copy(repository("data/sample/network.tsv"), folder.path("sample.tsv")).expect("the sample's network");
+        folder
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -182,4 +189,23 @@ pub(crate) fn pantry_docs() -> String {
     let docs = ["eat apple pear", "eat flour", "apple", "", "pear apple", "eat flour apple", "flour", "eat"];
     let line = |doc: &str| json!({"tokens": doc.split_whitespace().collect::<Vec<_>>()}).to_string() + "\n";
     docs.into_iter().cycle().take(40).map(line).collect()
+}
+
+/// Subjects that documents are about, and their words.
+pub(crate) const THEMES: [&str; 4] = [
+    "ball goal team score match",
+    "song band tune choir drum",
+    "oven bread flour dough yeast",
+    "sail mast keel deck anchor",
+];
+
+/// 200 documents of one theme each, most of its words.
+pub(crate) fn theme_docs() -> String {
+    let line = |at: usize| {
+        let words: Vec<&str> = THEMES[at % 4].split(' ').collect();
+        let kept: Vec<&str> =
+            words.iter().enumerate().filter(|(word, _)| at / 4 % 5 != *word).map(|(_, w)| *w).collect();
+        json!({"tokens": kept}).to_string() + "\n"
+    };
+    (0..200).map(line).collect()
 }

@@ -153,7 +153,7 @@ fn an_interrupt_ends_training_with_the_best_weights_so_far() {
     let monitor = Monitor::default();
     let (mut n_evaluations, mut kept) = (0, None);
     let mut on_event = |event: &Event<'_>| {
-        if let Event::Evaluated { metrics, best, weights } = event {
+        if let Event::Evaluated { metrics, best, weights, .. } = event {
             n_evaluations += 1;
             if *best {
                 kept = Some(((*weights).clone(), (*metrics).clone()));
@@ -186,7 +186,7 @@ fn an_interrupt_before_the_first_step_leaves_the_initial_weights() {
 fn a_failing_listener_ends_training_with_its_error() {
     let data = Data::tiny(300);
     let mut on_event = |event: &Event<'_>| match event {
-        Event::Started { .. } => Ok(()),
+        Event::Started { .. } | Event::Refined { .. } => Ok(()),
         Event::Evaluated { .. } => Err(Error::Usage("the disk is full".into())),
     };
     let result = data.train_on(options(EM, BatchSize::Auto, 5), &Monitor::default(), &mut on_event);

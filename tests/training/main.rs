@@ -68,7 +68,7 @@ impl Data {
     fn evaluations(&self, options: TrainOptions) -> (Outcome, Vec<(Metrics, Weights, bool)>) {
         let mut seen = Vec::new();
         let mut on_event = |event: &Event<'_>| {
-            if let Event::Evaluated { metrics, best, weights } = event {
+            if let Event::Evaluated { metrics, best, weights, .. } = event {
                 seen.push(((*metrics).clone(), (*weights).clone(), *best));
             }
             Ok(())

@@ -20,7 +20,7 @@ const CHUNK: usize = 256;
 /// Chunks gathered before they are added up.
 const CHUNKS: usize = 16;
 /// Topics and parents below this probability say nothing.
-const Q_MIN: f64 = 0.02;
+pub(super) const Q_MIN: f64 = 0.02;
 /// Iterations of Eq. 10 to the best r.
 const R_ITERATIONS: u32 = 20;
 /// Where w / r ends: exp(-x) is zero.
@@ -32,7 +32,7 @@ pub(super) struct Evidence {
     /// What the bound owes to every edge, in nats over all documents.
     pub(super) importance: Vec<f64>,
     /// Gradients of edges that are not there, at weight zero.
-    candidates: FxHashMap<(u32, u32), f64>,
+    pub(super) candidates: FxHashMap<(u32, u32), f64>,
     /// Of every occurrence of a token, how much its leak explains: `w0 / (w0 + sum w q)`.
     pub(super) unexplained: Unexplained,
 }

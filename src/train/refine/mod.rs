@@ -6,6 +6,8 @@
 mod edges;
 mod evidence;
 mod reseed;
+#[cfg(test)]
+mod tests;
 
 use super::trainer::{GAIN, OnEvent, Trainer};
 use super::{Event, RefineStage};
