@@ -19,12 +19,14 @@ LOW, HIGH, EPOCHS = -18, -14, 200
 
 # (folder, name): rows of ours.
 ROWS = [
-    ("learned", "learned graph, at most 44 topics and 707 edges"),
+    ("learned-local", "learned graph, at most 44 topics and 707 edges, refined on `local`"),
+    ("learned", "the same, refined on `tail`"),
+    ("learned-start", "learned graph, its initial weights"),
     ("adam-local", "graph of Dedieu et al., Adam on `local`"),
     ("adam", "graph of Dedieu et al., Adam on `tail`"),
     ("em", "graph of Dedieu et al., EM on `tail`"),
-    ("their-start", "their initial weights (leaks -log 0.9, edges -log 0.5)"),
-    ("our-start", "our initial weights (`train --steps 0`)"),
+    ("their-start", "graph of Dedieu et al., their initial weights (leaks -log 0.9, edges -log 0.5)"),
+    ("our-start", "graph of Dedieu et al., our initial weights (`train --steps 0`)"),
 ]
 # (name, local, full): as published, with two standard deviations where given.
 PUBLISHED = [
@@ -114,7 +116,7 @@ def table(out, seconds):
         read = lambda bound: [json.load(open(f"{run}/{bound}.json"))["elbo_mean"] for run in runs]
         bounds = [mean(read(bound)) for bound in ["local", "tail", "full"]]
         times = ""
-        if os.path.exists(f"{runs[0]}.times") and row != "our-start":
+        if os.path.exists(f"{runs[0]}.times") and "start" not in row:
             both = [map(float, open(f"{run}.times").read().split()) for run in runs]
             wall, cpu = (statistics.mean(times) for times in zip(*both))
             times = f"{wall:.0f} ({cpu:.0f})"

@@ -337,17 +337,11 @@ def score_lda(train, test, n_topics, args, say):
 
 def score_noisyor(train, test, parts, args, say):
     folder = os.path.join(args.work, "run")
-    graph = args.graph or os.path.join(args.work, "graph.safetensors")
     shutil.rmtree(folder, ignore_errors=True)
     common = ["--threads", str(args.threads)]
-    seconds = cpu = 0.0
-    if not args.graph:
-        command = [args.noisyor, "graph", parts[0], "-o", graph, *shlex.split(args.graph_args), *common]
-        _, seconds, cpu = run(command, say)
     backend = ["--backend", args.backend]
-    command = [args.noisyor, "train", parts[0], "--graph", graph, "-o", folder, "--json", *shlex.split(args.train_args)]
-    _, more, more_cpu = run(command + common + backend, say)
-    seconds, cpu = seconds + more, cpu + more_cpu
+    command = [args.noisyor, "train", parts[0], "-o", folder, "--json", *shlex.split(args.train_args)]
+    _, seconds, cpu = run(command + common + backend, say)
     say(f"  graph and training took {seconds:.1f} s ({cpu:.1f} CPU-seconds)")
     model_file = os.path.join(folder, "model.safetensors")
     model, q, figures = Model(model_file), [], {}
@@ -411,16 +405,13 @@ def table(rows):
 
 
 CORPUS_ARGS = "--id-column 1 --label-column 2 --text-column 3 --max-vocab 10000"
-GRAPH_ARGS = "--topics 370,123 --parents 8 --max-edges 90000"
-TRAIN_ARGS = "--init graph --epochs 10 --batch 4000"
+TRAIN_ARGS = "--topics 370,123 --max-edges 90000 --epochs 10"
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="topic-quality.sh", description=__doc__.split("\n")[0])
     parser.add_argument("data", help="documents with labels: a file that `noisyor corpus` reads")
     parser.add_argument("--corpus-args", default=CORPUS_ARGS, help="how to read them [%(default)s]")
-    parser.add_argument("--graph-args", default=GRAPH_ARGS, help="arguments of `noisyor graph` [%(default)s]")
-    parser.add_argument("--graph", help="train this graph instead of learning one")
     parser.add_argument("--train-args", default=TRAIN_ARGS, help="arguments of `noisyor train` [%(default)s]")
     parser.add_argument("--infer-args", default="", help="arguments of `noisyor infer`")
     parser.add_argument("--most-topics", type=int, default=400, help="layers with more topics are not scored [%(default)s]")
@@ -468,9 +459,7 @@ def main():
         json.dump(rows, file, indent=1)
     print(table(rows))
     if not args.skip_noisyor:
-        graph = "GRAPH" if args.graph else "graph.safetensors"
-        learned = "" if args.graph else f"noisyor graph train.corpus -o {graph} {args.graph_args}\n"
-        print(f"\n```sh\n{learned}noisyor train train.corpus --graph {graph} {args.train_args} -o run")
+        print(f"\n```sh\nnoisyor train train.corpus {args.train_args} -o run")
         print("noisyor infer run/model.safetensors test.corpus -o q.npz\n```")
 
 

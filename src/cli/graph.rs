@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         return Err(Error::Usage(message).into());
     }
     check_extension(&args.output)?;
-    refuse_overwriting(&args.output, std::iter::once(&args.corpus).chain(args.learning.files()))?;
+    refuse_overwriting(&args.output, std::iter::once(&args.corpus).chain(&args.learning.files()))?;
     let monitor = interruptible(common)?;
     let progress =
         Progress::of_bytes(common, &monitor, "reading", size_of(std::slice::from_ref(&args.corpus)));

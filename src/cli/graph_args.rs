@@ -39,8 +39,9 @@ pub(crate) struct GraphArgs {
 
 impl GraphArgs {
     /// The files that are read.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.anchors.iter()
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let groups = self.exclude.iter().filter(|given| !given.contains(',')).map(PathBuf::from);
+        self.anchors.iter().cloned().chain(groups).collect()
     }
 
     /// Edges at most.

@@ -13,10 +13,12 @@ use std::sync::atomic::Ordering;
 
 /// No topic: a document without a token of any.
 pub(super) const NONE: u32 = u32::MAX;
-/// Rounds.
+/// Rounds at most; the last is the one in which fewer than one document in so many moves.
 pub(super) const ROUNDS: usize = 6;
-/// Tokens that speak for a topic: its strongest.
-const SPEAKERS: usize = 256;
+const STILL: usize = 200;
+/// Tokens that speak for a topic, its strongest: so many, fewer where that would be too many over all topics.
+const SPEAKERS: (usize, usize) = (32, 256);
+const ALL_SPEAKERS: usize = 1 << 19;
 /// Documents between two looks at the monitor.
 const BLOCK: usize = 1 << 16;
 
@@ -42,15 +44,17 @@ pub(super) fn settle(
     let n_docs = items.n_docs().max(1) as f32;
     let idf: Vec<f32> =
         (0..items.n_items()).map(|item| (n_docs / items.df(item).max(1) as f32).ln()).collect();
+    let n_speakers = (ALL_SPEAKERS / n_topics.max(1)).clamp(SPEAKERS.0, SPEAKERS.1);
     let mut start: Vec<Vec<(u32, f32)>> = vec![Vec::new(); n_topics];
     for (token, shares) in shares.iter().enumerate() {
         shares.iter().for_each(|&(topic, share)| start[topic as usize].push((token as u32, share)));
     }
-    let mut profiles: Vec<Vec<(u32, f32)>> = start.into_par_iter().map(|list| profile(list, &idf)).collect();
+    let mut profiles: Vec<Vec<(u32, f32)>> =
+        start.into_par_iter().map(|list| profile(list, &idf, n_speakers)).collect();
     let mut settled = Settled { n_topics, doc_topics: Vec::new(), n_docs: Vec::new(), counts: Vec::new() };
     for _ in 0..ROUNDS {
         let topics_of = invert(&profiles, items.n_items());
-        settled.doc_topics.clear();
+        let before = std::mem::take(&mut settled.doc_topics);
         for begin in (0..items.n_docs()).step_by(BLOCK) {
             monitor.go_on()?;
             let end = (begin + BLOCK).min(items.n_docs());
@@ -60,6 +64,10 @@ pub(super) fn settle(
             monitor.docs_done.fetch_add((end - begin) as u64, Ordering::Relaxed);
         }
         settled.count(items);
+        let n_moved = before.iter().zip(&settled.doc_topics).filter(|(old, new)| old != new).count();
+        if !before.is_empty() && n_moved * STILL < items.n_docs() {
+            break;
+        }
         profiles.par_iter_mut().enumerate().for_each(|(topic, old)| {
             let mut list: Vec<(u32, f32)> =
                 settled.counts[topic].iter().map(|&(t, n)| (t, n as f32)).collect();
@@ -70,7 +78,7 @@ pub(super) fn settle(
             }
             // A topic that no document went to waits as it is.
             if !list.is_empty() {
-                *old = profile(list, &idf);
+                *old = profile(list, &idf, n_speakers);
             }
         });
     }
@@ -78,10 +86,10 @@ pub(super) fn settle(
 }
 
 /// The strongest tokens, weighted by idf, of length one.
-fn profile(mut list: Vec<(u32, f32)>, idf: &[f32]) -> Vec<(u32, f32)> {
+fn profile(mut list: Vec<(u32, f32)>, idf: &[f32], n_speakers: usize) -> Vec<(u32, f32)> {
     list.iter_mut().for_each(|(token, amount)| *amount *= idf[*token as usize]);
     list.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    list.truncate(SPEAKERS);
+    list.truncate(n_speakers);
     let length: f32 = list.iter().map(|(_, amount)| amount * amount).sum::<f32>().sqrt();
     list.iter_mut().for_each(|(_, amount)| *amount /= length.max(f32::MIN_POSITIVE));
     list

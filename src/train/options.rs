@@ -163,6 +163,11 @@ impl TrainOptions {
             return refuse("epochs and epochs between evaluations must be at least 1".into());
         }
         self.refine.as_ref().map_or(Ok(()), RefineOptions::check)?;
+        if self.refine.is_some() && !matches!(self.step, StepRule::Em { .. }) {
+            return refuse(
+                "refinement trains in short rounds, which --step em alone is quick enough for".into(),
+            );
+        }
         let above_zero = |value: f64| value > 0.0 && value.is_finite();
         match self.step {
             StepRule::Em { lambda } if !(lambda >= 0.0 && lambda.is_finite()) => {

@@ -169,8 +169,8 @@ impl<'a> Trainer<'a> {
     }
 
     /// Evaluates the current weights. Those that `may_win` are kept if they are the best. Returns the bound of the
-    /// validation documents, or where there are none that of the training documents since the last evaluation.
-    pub(super) fn evaluate(&mut self, may_win: bool, on_event: &mut OnEvent<'_>) -> Result<f64> {
+    /// validation documents, if there are any.
+    pub(super) fn evaluate(&mut self, may_win: bool, on_event: &mut OnEvent<'_>) -> Result<Option<f64>> {
         let items = self.valid_items;
         let valid_elbo =
             if items.is_empty() { None } else { Some(self.run_estep(items, false, None)?.0.elbo_mean()) };
@@ -200,6 +200,6 @@ impl<'a> Trainer<'a> {
             self.best = Some(Best { graph, weights, metrics: metrics.clone() });
         }
         on_event(&Event::Evaluated { metrics: &metrics, best, graph: &self.graph, weights: &self.weights })?;
-        Ok(valid_elbo.or(metrics.train_elbo).unwrap_or(f64::NEG_INFINITY))
+        Ok(valid_elbo)
     }
 }

@@ -99,7 +99,8 @@ fn topics_of_a_given_graph_keep_their_names_unless_they_begin_anew() {
     }
     graph += &(0..40).map(|at| format!("\tnever {at}\t0.01\n")).collect::<String>();
     folder.write("idle.tsv", graph);
-    let result = folder.result("train docs.jsonl --graph idle.tsv --refine --max-edges 20 --epochs 2 -o idle");
+    let result =
+        folder.result("train docs.jsonl --graph idle.tsv --refine --max-edges 20 --epochs 2 -o idle");
     let network = load_model(&folder.path("idle/model.safetensors")).unwrap();
     let names = &network.names.topics;
     let (kept, new): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| name.starts_with("theme "));
@@ -111,7 +112,8 @@ fn topics_of_a_given_graph_keep_their_names_unless_they_begin_anew() {
 #[test]
 fn topics_without_edges_are_dropped() {
     let folder = folder();
-    let result = folder.result("train pantry.jsonl --graph graph.tsv --refine --max-edges 2 --epochs 2 -o run");
+    let result =
+        folder.result("train pantry.jsonl --graph graph.tsv --refine --max-edges 2 --epochs 2 -o run");
     assert!(number(&result["edges"]) <= 2.0 && number(&result["topics"]) <= 2.0, "{result}");
     let network = load_model(&folder.path("run/model.safetensors")).unwrap();
     assert!((0..network.graph.n_topics()).all(|topic| !network.graph.children(topic).is_empty()));
@@ -153,7 +155,8 @@ fn hardly_any_documents() {
     .enumerate()
     {
         folder.write("docs.jsonl", docs);
-        for (how, options) in [("learn", ""), ("refine", "--refine"), ("one", "--topics 1 --max-edges 1 --refine")]
+        for (how, options) in
+            [("learn", ""), ("refine", "--refine"), ("one", "--topics 1 --max-edges 1 --refine")]
         {
             // Documents held out may hold the only tokens: then there is nothing to learn from, which is said.
             let command = format!("train docs.jsonl {options} --epochs 2 -o {how}{at} -q");

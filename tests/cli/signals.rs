@@ -43,7 +43,18 @@ fn a_signal_stops_training_and_saves_the_model() {
         let folder = Folder::with_sample();
         let (stdout, stderr) = (folder.path("stdout"), folder.path("stderr"));
         let child = Command::new(cargo_bin!("noisyor"))
-            .args(["train", "--graph", "sample.tsv", "--patience", "0", "--epochs", "100000", "-o", "run", "--json"])
+            .args([
+                "train",
+                "--graph",
+                "sample.tsv",
+                "--patience",
+                "0",
+                "--epochs",
+                "100000",
+                "-o",
+                "run",
+                "--json",
+            ])
             .current_dir(folder.path(""))
             .stdin(Stdio::null())
             .stdout(std::fs::File::create(&stdout).unwrap())

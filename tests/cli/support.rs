@@ -35,7 +35,8 @@ impl Folder {
     /// A folder with `sample.tsv`, the network of the bundled sample: training by that graph learns none.
     pub(crate) fn with_sample() -> Self {
         let folder = Self::new();
-        fs::copy(repository("data/sample/network.tsv"), folder.path("sample.tsv")).expect("the sample's network");
+        fs::copy(repository("data/sample/network.tsv"), folder.path("sample.tsv"))
+            .expect("the sample's network");
         folder
     }
 

@@ -112,8 +112,7 @@ impl Data {
             ..self.network.clone()
         };
         let items = noisyor::corpus::Item::each(doc_ixs);
-        let ran =
-            run_items(&network, self.alignment.docs(&self.corpus), &items, &EStepOptions::default());
+        let ran = run_items(&network, self.alignment.docs(&self.corpus), &items, &EStepOptions::default());
         ran.stats.elbo_mean()
     }
 }

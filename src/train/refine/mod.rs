@@ -23,6 +23,8 @@ const COMPLETE: usize = 10;
 const JOINING: f64 = 0.05;
 /// Share of the edges that an exchange takes.
 const SWAP: f64 = 0.05;
+/// Smaller shares are not tried.
+const LEAST_SWAP: f64 = 0.0125;
 /// Rounds of new topics without gain before they end.
 const IDLE: u32 = 2;
 
@@ -92,7 +94,10 @@ impl Trainer<'_> {
                 bound = self.retrain(options.epochs, on_event)?;
             }
         }
-        self.swap_rounds(options, &levels, bound, on_event)
+        self.swap_rounds(options, &levels, bound, on_event)?;
+        // The epochs to come must do better than this.
+        self.evaluate(true, on_event)?;
+        Ok(())
     }
 
     /// Adds every edge that the levels allow, if these are few enough; with small random weights.
@@ -138,7 +143,7 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    /// Exchanges the least important edges for candidates of the largest gradient, as long as that helps.
+    /// Exchanges the least important edges for candidates of the largest gradient: fewer of them when it did not help.
     fn swap_rounds(
         &mut self,
         options: &RefineOptions,
@@ -146,10 +151,11 @@ impl Trainer<'_> {
         mut bound: f64,
         on_event: &mut OnEvent<'_>,
     ) -> Result<()> {
+        let mut share = SWAP;
         for _ in 0..options.swaps {
             let before = self.state();
             let evidence = Evidence::gather(self, levels, false)?;
-            let most = (self.graph.n_edges() as f64 * SWAP).ceil() as usize;
+            let most = (self.graph.n_edges() as f64 * share).ceil() as usize;
             let joining = evidence.best_candidates(most);
             if joining.is_empty() {
                 break;
@@ -158,24 +164,31 @@ impl Trainer<'_> {
             self.rewire(Wired::of(self).keep_best(&evidence.importance, n_kept).join(&joining, JOINING));
             self.tell(RefineStage::Swapped(joining.len()), on_event)?;
             let now = self.retrain(options.epochs, on_event)?;
-            if now <= bound {
-                (self.graph, self.weights) = before;
-                self.tell(RefineStage::Undone, on_event)?;
+            if now > bound {
+                bound = now;
+                continue;
+            }
+            (self.graph, self.weights) = before;
+            self.tell(RefineStage::Undone, on_event)?;
+            share /= 2.0;
+            if share < LEAST_SWAP {
                 break;
             }
-            bound = now;
         }
         Ok(())
     }
 
-    /// Full-batch epochs, then an evaluation. Full batches, because the counts of small ones lose young topics.
+    /// Full-batch epochs, because the counts of small batches lose young topics; returns the bound to decide by.
     fn retrain(&mut self, epochs: u32, on_event: &mut OnEvent<'_>) -> Result<f64> {
         let items = self.train_items();
         let mut stepper = self.stepper(1, u64::from(epochs));
         for _ in 0..epochs {
             self.take_step(&mut stepper, &items)?;
         }
-        self.evaluate(false, on_event)
+        match self.evaluate(false, on_event)? {
+            Some(valid) => Ok(valid),
+            None => Ok(self.run_estep(&items, false, None)?.0.elbo_mean()),
+        }
     }
 
     fn rewire(&mut self, wired: Wired) {

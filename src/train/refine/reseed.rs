@@ -24,12 +24,16 @@ const MIN_LEAK: f64 = 1e-3;
 /// Topics above a new one, and below it, that it is tied to at most.
 const TIES: usize = 64;
 
-/// Topics whose edges are together worth less than so many edges must be: half a log D each (the Bayesian information
-/// criterion) for a topic's fair part of the budget.
+/// Topics that are worth too little: half a log D (the Bayesian information criterion) for each edge of their fair part of the
+/// budget. Only edges that the budget has room for count, or many edges of noise would pass for a topic.
 pub(super) fn dead_topics(graph: &Graph, evidence: &Evidence, n_docs: usize, budget: usize) -> Vec<u32> {
     let least = 0.5 * (n_docs as f64).ln() * budget as f64 / graph.n_topics().max(1) as f64;
+    let mut sorted = evidence.importance.clone();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let last = sorted.get(budget.saturating_sub(1)).copied().unwrap_or(0.0).max(0.0);
     let worth = |topic: usize| -> f64 {
-        graph.child_edges(topic).iter().map(|&edge| evidence.importance[edge as usize].max(0.0)).sum()
+        let edges = graph.child_edges(topic).iter().map(|&edge| evidence.importance[edge as usize]);
+        edges.filter(|&importance| importance >= last).sum()
     };
     (0..graph.n_topics()).filter(|&topic| worth(topic) < least).map(|topic| topic as u32).collect()
 }

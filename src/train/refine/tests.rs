@@ -314,7 +314,8 @@ fn a_dead_topic_begins_anew_at_words_that_no_topic_explains() {
     let rng = &mut rng(5, Stream::SynthNetwork);
     let document = |_| -> Vec<u32> {
         let theme = rng.random_range(0..3);
-        let mut words: Vec<u32> = (0..4).map(|word| 4 * theme + word).filter(|_| rng.random_bool(0.8)).collect();
+        let mut words: Vec<u32> =
+            (0..4).map(|word| 4 * theme + word).filter(|_| rng.random_bool(0.8)).collect();
         words.extend((12..14).filter(|_| rng.random_bool(0.1)));
         words
     };
