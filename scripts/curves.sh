@@ -5,7 +5,8 @@ cd "$(dirname "$0")/.."
 runs=$(mktemp -d)
 trap 'rm -rf "$runs"' EXIT
 cargo build --release --quiet
-train() { ./target/release/noisyor train --quiet --patience 0 --epochs 30 -o "$runs/$1" "${@:2}" > "$runs/log"; }
+# All from the same random start on the graph that the sample comes with.
+train() { ./target/release/noisyor train --graph data/sample/network.tsv --quiet --patience 0 --epochs 30 -o "$runs/$1" "${@:2}" > "$runs/log"; }
 train em
 train em-full --batch full
 train adam --step adam

@@ -22,6 +22,9 @@ pub struct TopicTree {
 /// Levels shown at most, whatever is asked for: deeper graphs are cut there.
 pub const MAX_DEPTH: usize = 64;
 
+/// Topics under a stronger parent that the text names.
+const ALSO_SHOWN: usize = 4;
+
 /// The hierarchy from the topics without parents down; `top` tokens each, `depth` levels of topics.
 pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree> {
     let graph = &network.graph;
@@ -94,7 +97,12 @@ impl TopicTree {
             let _ = write!(text, ": {}", words.join(", "));
         }
         if !self.also.is_empty() {
-            let _ = write!(text, " (also {})", self.also.join(", "));
+            let shown = self.also.len().min(ALSO_SHOWN);
+            let _ = write!(text, " (also {}", self.also[..shown].join(", "));
+            let _ = match self.also.len() - shown {
+                0 => write!(text, ")"),
+                more => write!(text, " and {more} more)"),
+            };
         }
         text.push('\n');
         for (at, child) in self.topics.iter().enumerate() {
