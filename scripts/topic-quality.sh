@@ -9,8 +9,8 @@ if [ $# -eq 0 ]; then
     exit 2
 fi
 venv=$(dirname "$0")/../target/topic-quality-venv
-[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check \
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
     numpy==2.4.6 scipy==1.17.1 tomotopy==0.14.0 safetensors==0.8.0
 
 root=$(cd "$(dirname "$0")/.." && pwd)

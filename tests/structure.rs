@@ -97,10 +97,21 @@ fn layers_have_exactly_the_size_asked_for() {
         );
     }
     let sizes = |options: GraphOptions, n_tokens| options.layer_sizes(n_tokens);
-    assert_eq!(sizes(GraphOptions::default(), 10_000), [3_333, 1_111, 370, 123]);
+    assert_eq!(sizes(GraphOptions::default(), 10_000), [333, 111]);
     assert_eq!(sizes(GraphOptions::default(), 100), [33, 11]);
     assert_eq!(sizes(GraphOptions::default(), 5), [1]);
     assert_eq!(sizes(GraphOptions { layers: Some(3), ..GraphOptions::default() }, 100), [33, 11, 3]);
+}
+
+#[test]
+fn one_long_document_makes_no_topics() {
+    // Of long documents a part is counted, each item standing for several: that must not pass for several documents.
+    let themes = planted_corpus(1_000, 1);
+    let long: Vec<u32> = (N_TOKENS as u32..N_TOKENS as u32 + 4_000).collect();
+    let docs = (0..themes.n_docs()).map(|doc| themes.tokens(doc).to_vec()).chain([long]);
+    let network = learn(&Corpus::from_tokens(docs), N_TOKENS + 4_000, &options(&[TOPICS]));
+    let first = (network.graph.n_topics() + N_TOKENS) as u32;
+    assert!(network.graph.edges().all(|(_, child)| child < first), "{:?}", network.names.topics);
 }
 
 #[test]

@@ -24,7 +24,8 @@ use std::time::Instant;
   noisyor graph reviews.corpus -o graph.safetensors
   noisyor graph reviews.corpus -o graph.json --topics 300,100,30 --parents 4 --max-edges 20000
   noisyor graph reviews.corpus -o graph.tsv --anchors topics.txt --exclude cat,dog
-  noisyor graph reviews.corpus -o graph.json --test 0.3 --seed 7 && noisyor train reviews.corpus --graph graph.json --test 0.3 --seed 7")]
+  noisyor graph reviews.corpus -o graph.json --valid 0.1 --test 0.3 --seed 7
+  noisyor train reviews.corpus --graph graph.json --init graph --valid 0.1 --test 0.3 --seed 7")]
 pub(crate) struct Args {
     /// Corpus of any format
     corpus: PathBuf,

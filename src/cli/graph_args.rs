@@ -17,10 +17,10 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_name = "N,N...", value_delimiter = ',', conflicts_with = "layers")]
     topics: Vec<usize>,
     /// Layers of topics: the lowest has 10/3 times the root of the number of tokens, each other a third of the one below [default: as
-    /// many as have ten topics, three at most]
+    /// many as have ten topics, two at most]
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
-    /// Parents of a token at most; topics may have a third of that
+    /// Parents of a token at most, before refinement; topics may have a third of that
     #[arg(long, value_name = "N", default_value_t = GraphOptions::default().parents)]
     parents: usize,
     /// Edges at most; the weakest go first [default: as --parents allows]
@@ -47,6 +47,12 @@ impl GraphArgs {
     /// Edges at most.
     pub(crate) fn max_edges(&self) -> Option<usize> {
         self.max_edges
+    }
+
+    /// The option that refinement, which chooses edges freely, would not keep to.
+    pub(crate) fn first_constraint(&self) -> Option<&'static str> {
+        let given = [(self.anchors.is_some(), "--anchors"), (!self.exclude.is_empty(), "--exclude")];
+        given.iter().find(|(given, _)| *given).map(|&(_, option)| option)
     }
 
     /// The first option that is given, which makes no sense where there is no graph to learn; --max-edges is also the budget of
@@ -77,8 +83,21 @@ impl GraphArgs {
                     let place = |message| Error::Usage(format!("--exclude {given}: {message}"));
                     exclude.push(numbers(given.split(',').map(str::trim), &number_of).map_err(place)?);
                 }
-                None => exclude.extend(read_groups(given.as_ref(), &number_of)?),
+                None => {
+                    if !Path::new(given).exists() {
+                        return Err(Error::Usage(format!(
+                            "--exclude {given}: there is no such file; words that must not share a topic are given as 'word,word'"
+                        )));
+                    }
+                    exclude.extend(read_groups(given.as_ref(), &number_of)?);
+                }
             }
+        }
+        if let Some(group) = exclude.iter().find(|group| group.iter().all(|token| *token == group[0])) {
+            let word = group.first().map_or("", |&token| tokens[token as usize].as_str());
+            return Err(Error::Usage(format!(
+                "--exclude: '{word}' stands alone; a group needs two words or more"
+            )));
         }
         let options = GraphOptions {
             topics: self.topics.clone(),
@@ -132,8 +151,9 @@ fn read_anchors(path: &Path, number_of: &FxHashMap<&str, u32>) -> Result<Vec<Anc
     for (line, text) in read_lines(path)? {
         let fault = |message: String| Error::input(path, Some(line), message);
         // A colon inside a word is no end of a name.
+        let named = text.split_once('\t').or_else(|| text.split_once(": "));
         let (name, words) =
-            text.split_once('\t').or_else(|| text.split_once(": ")).unwrap_or(("", text.as_str()));
+            named.or(text.strip_suffix(':').map(|name| (name, ""))).unwrap_or(("", text.as_str()));
         let name = name.trim().trim_end_matches(':');
         let tokens = numbers(words.split_whitespace(), number_of).map_err(fault)?;
         if tokens.is_empty() {

@@ -13,7 +13,7 @@ use anyhow::Result;
 use args::TrainingArgs;
 use inputs::{Inputs, Start};
 use noisyor::estep::{EStep, Monitor};
-use noisyor::network::Network;
+use noisyor::network::{Graph, Network, Weights};
 use noisyor::report::name_topics;
 use noisyor::train::{
     CheckedOptions, Ended, Event, Metrics, Outcome, RefineStage, RunFolder, TrainOptions, train,
@@ -87,8 +87,16 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             return Err(error.into());
         }
     };
-    let network = finished(&start, &options, &outcome);
+    let metrics = outcome.metrics.as_ref();
+    let network = finished(&start, &options, &outcome.graph, &outcome.weights, &outcome.reseeded, metrics);
     folder.save_model(&network)?;
+    let budget = options.refine.as_ref().and_then(|refine| refine.max_edges);
+    if let Some(most) = budget.filter(|&most| network.graph.n_edges() > most) {
+        let n_edges = network.graph.n_edges();
+        common.warn(format_args!(
+            "stopped while refining: the model has {n_edges} edges, more than --max-edges {most}"
+        ));
+    }
     report::report(&args, &inputs, start, &network, &options, estep, &outcome, folder.path(), common)?;
     match outcome.ended {
         Ended::Interrupted => Err(Error::Interrupted.into()),
@@ -96,20 +104,24 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     }
 }
 
-/// The model of an outcome. Topics whose words refinement chose are named after those.
-fn finished(start: &Start, options: &CheckedOptions, outcome: &Outcome) -> Network {
+/// The model of these weights. Topics whose words refinement chose are named after those.
+fn finished(
+    start: &Start,
+    options: &CheckedOptions,
+    graph: &Graph,
+    weights: &Weights,
+    reseeded: &[u32],
+    metrics: Option<&Metrics>,
+) -> Network {
     let mut network = Network {
-        graph: outcome.graph.clone(),
-        weights: outcome.weights.clone(),
+        graph: graph.clone(),
+        weights: weights.clone(),
         names: start.names.clone(),
-        training: summary(options, outcome.metrics.as_ref()),
+        training: summary(options, metrics),
     };
     if options.refine.is_some() {
-        if start.learning.is_some() {
-            name_topics(&mut network, &(0..start.graph.n_topics() as u32).collect::<Vec<u32>>());
-        } else {
-            name_topics(&mut network, &outcome.reseeded);
-        }
+        let all: Vec<u32> = (0..graph.n_topics() as u32).collect();
+        name_topics(&mut network, if start.learning.is_some() { &all } else { reseeded });
         network.drop_empty_topics();
     }
     network
@@ -188,12 +200,7 @@ fn train_with_progress(
                 }
                 last_valid = metrics.valid_elbo;
                 if best && last_save.elapsed() > SAVE_EVERY {
-                    folder.save_model(&Network {
-                        graph: graph.clone(),
-                        weights: weights.clone(),
-                        names: start.names.clone(),
-                        training: summary(options, Some(metrics)),
-                    })?;
+                    folder.save_model(&finished(start, options, graph, weights, &[], Some(metrics)))?;
                     last_save = Instant::now();
                 }
             }

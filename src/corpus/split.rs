@@ -14,7 +14,8 @@ pub struct Parts {
     pub test: Vec<u32>,
 }
 
-/// Splits `0..n_docs` at random; the shares are of all documents. A larger test part changes the training part alone.
+/// Splits `0..n_docs` at random; the shares are of all documents. The test part does not depend on the validation share, and a
+/// larger validation part changes the training part alone.
 ///
 /// A share above zero takes at least one document as long as one remains to train on, and never the last.
 pub fn split(n_docs: usize, valid: f64, test: f64, seed: u64) -> Parts {
@@ -28,8 +29,8 @@ pub fn split(n_docs: usize, valid: f64, test: f64, seed: u64) -> Parts {
     };
     let (n_valid, n_test) = (take(valid), take(test));
     order.shuffle(&mut rng(seed, Stream::Split));
-    let mut train = order.split_off(n_valid + n_test);
-    let mut test = order.split_off(n_valid);
-    [&mut train, &mut order, &mut test].into_iter().for_each(|part| part.sort_unstable());
-    Parts { train, valid: order, test }
+    let mut train = order.split_off(n_test + n_valid);
+    let mut valid = order.split_off(n_test);
+    [&mut train, &mut valid, &mut order].into_iter().for_each(|part| part.sort_unstable());
+    Parts { train, valid, test: order }
 }

@@ -197,3 +197,10 @@ fn phrases_are_joined_from_left_to_right() {
         assert_eq!(joined, expected, "{sequence:?}");
     }
 }
+
+#[test]
+fn the_test_part_is_the_same_whatever_is_validated_on() {
+    let of = |valid: f64| super::split(100, valid, 0.3, 7);
+    assert_eq!(of(0.0).test, of(0.1).test);
+    assert_eq!((of(0.1).valid.len(), of(0.1).train.len()), (10, 60));
+}

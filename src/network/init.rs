@@ -34,6 +34,7 @@ pub fn initial_weights(
 ) -> Weights {
     let token_leak = |&share: &f64| match init {
         Init::Constant => CONSTANT_TOKEN_LEAK,
+        // Where the graph's weights are wanted and there are none, `train` refuses before it comes here.
         Init::Data | Init::Graph => -(-0.5 * share).ln_1p(),
     };
     let mut leak = vec![TOPIC_LEAK; graph.n_topics()];

@@ -128,13 +128,14 @@ pub(super) fn neighbours(items: &Occurrences, min_support: u32, monitor: &Monito
 
 /// Counts one row at a time.
 struct Counter {
-    counts: Vec<u32>,
+    /// Documents seen with each item, and how many they stand for.
+    counts: Vec<(u32, f32)>,
     touched: Vec<u32>,
 }
 
 impl Counter {
     fn new(n_items: usize) -> Self {
-        Self { counts: vec![0; n_items], touched: Vec::new() }
+        Self { counts: vec![(0, 0.0); n_items], touched: Vec::new() }
     }
 
     fn row(&mut self, items: &Occurrences, item: usize, min_support: u32) -> Vec<(u32, f32)> {
@@ -142,25 +143,26 @@ impl Counter {
         let stride = docs.len().div_ceil(DOCS_A_ROW).max(1);
         for &doc in docs.iter().step_by(stride) {
             let others = items.items(doc as usize);
-            // A long document counts a part of its items, another part for every item, each for several.
+            // Of a long document a part of its items is seen, another part for every item, each standing for several.
             let step = others.len().div_ceil(ITEMS_A_DOC).max(1);
             for &other in others.iter().skip((item + doc as usize) % step).step_by(step) {
                 let count = &mut self.counts[other as usize];
-                if *count == 0 {
+                if count.0 == 0 {
                     self.touched.push(other);
                 }
-                *count += step as u32;
+                *count = (count.0 + 1, count.1 + step as f32);
             }
         }
         let (n_docs, own_df) = (items.n_docs() as f64, docs.len() as f64);
         let mut row = Vec::new();
         for other in self.touched.drain(..) {
-            let count = f64::from(std::mem::take(&mut self.counts[other as usize]));
-            if other as usize == item || count * (stride as f64) < f64::from(min_support) {
+            let (seen, stands_for) = std::mem::take(&mut self.counts[other as usize]);
+            if other as usize == item || u64::from(seen) * (stride as u64) < u64::from(min_support) {
                 continue;
             }
+            let scale = stride as f64 * f64::from(stands_for) / f64::from(seen);
             let similarity =
-                similarity(count, stride as f64, own_df, items.df(other as usize) as f64, n_docs);
+                similarity(f64::from(seen), scale, own_df, items.df(other as usize) as f64, n_docs);
             if similarity >= LEAST {
                 row.push((other, similarity));
             }
@@ -181,9 +183,9 @@ fn keep_nearest(row: &mut Vec<(u32, f32)>) {
 }
 
 /// Normalised pointwise mutual information, log(p_ij / (p_i p_j)) / -log p_ij, of a count less its standard deviation: what
-/// was seen a few times may be chance.
-fn similarity(count: f64, stride: f64, df_one: f64, df_other: f64, n_docs: f64) -> f32 {
-    let sure = stride * (count - count.sqrt());
+/// was seen a few times may be chance. Each of the `seen` stands for `scale`.
+fn similarity(seen: f64, scale: f64, df_one: f64, df_other: f64, n_docs: f64) -> f32 {
+    let sure = (scale * (seen - seen.sqrt())).min(df_one).min(df_other);
     if sure <= 0.0 {
         return 0.0;
     }

@@ -20,7 +20,7 @@ pub struct GraphOptions {
     /// Topics of each layer, the one above the tokens first; empty: as `layers` says.
     pub topics: Vec<usize>,
     /// Layers, the lowest of 10/3 times the root of the number of tokens, each other a third of the one below; none: as many as have
-    /// ten topics, three at most.
+    /// ten topics, two at most.
     pub layers: Option<usize>,
     /// Parents of a token at most; topics may have a third of that.
     pub parents: usize,
@@ -66,7 +66,7 @@ const LOWEST: f64 = 10.0 / 3.0;
 const SHRINK: usize = 3;
 /// A layer that is not asked for has at least so many topics, and so many layers are made at most.
 const LEAST_TOPICS: usize = 10;
-const MOST_LAYERS: usize = 3;
+const MOST_LAYERS: usize = 2;
 /// Topics may have one parent for so many that tokens may have: every parent of a topic is in all documents of its tokens.
 const TOKEN_PARENTS: usize = 3;
 
@@ -129,9 +129,13 @@ impl GraphOptions {
             n_below = size;
         }
         let n_topics: usize = sizes.iter().sum();
-        if let Some(most) = self.max_edges.filter(|&most| most < n_topics) {
+        let words = |anchor: &Anchor| anchor.tokens.iter().collect::<FxHashSet<_>>().len();
+        let n_given: usize = self.anchors.iter().map(words).sum();
+        let least = n_topics.saturating_sub(self.anchors.len()) + n_given;
+        if let Some(most) = self.max_edges.filter(|&most| most < least) {
             return wrong(format!(
-                "{most} edges at most for {n_topics} topics, each of which needs a child; allow {n_topics} or more"
+                "{most} edges at most for {n_topics} topics, each of which needs a child, those given all their words; allow {least} \
+                 or more"
             ));
         }
         self.check_anchors(tokens, sizes[0])?;

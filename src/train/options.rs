@@ -168,6 +168,12 @@ impl TrainOptions {
                 "refinement trains in short rounds, which --step em alone is quick enough for".into(),
             );
         }
+        if self.refine.is_some() && self.max_steps == Some(0) {
+            return refuse(
+                "--steps 0 writes the initial weights, and --refine is training; leave out one of the two"
+                    .into(),
+            );
+        }
         let above_zero = |value: f64| value > 0.0 && value.is_finite();
         match self.step {
             StepRule::Em { lambda } if !(lambda >= 0.0 && lambda.is_finite()) => {

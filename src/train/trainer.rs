@@ -32,6 +32,8 @@ pub(super) struct Trainer<'a> {
     start: Instant,
     n_batches: usize,
     step: u64,
+    /// Of these, steps of refinement, each over all documents.
+    pub(super) full_steps: u64,
     since: Since,
     pub(super) best: Option<Best>,
     without_gain: u32,
@@ -87,6 +89,7 @@ impl<'a> Trainer<'a> {
             start: Instant::now(),
             n_batches,
             step: 0,
+            full_steps: 0,
             since: Since::default(),
             best: None,
             without_gain: 0,
@@ -177,7 +180,7 @@ impl<'a> Trainer<'a> {
         let Since { stats, seconds } = std::mem::take(&mut self.since);
         let metrics = Metrics {
             step: self.step,
-            epoch: self.step as f64 / self.n_batches as f64,
+            epoch: self.full_steps as f64 + (self.step - self.full_steps) as f64 / self.n_batches as f64,
             seconds: self.start.elapsed().as_secs_f64(),
             bound: self.options.estep.bound,
             train_elbo: (stats.n_docs > 0.0).then(|| stats.elbo_mean()),

@@ -222,3 +222,15 @@ fn weights_of_the_graph_are_a_start() {
     folder.run("train pantry.jsonl --graph graph.tsv --steps 0 -o data");
     assert!(folder.bytes("run/model.safetensors") != folder.bytes("data/model.safetensors"));
 }
+
+#[test]
+fn what_refinement_would_not_keep_to_is_refused() {
+    let folder = folder();
+    folder.write("topics.txt", "salt flour\n");
+    for option in ["--exclude salt,flour", "--anchors topics.txt"] {
+        let train = format!("train docs.jsonl --topics 4 --refine {option} -o run");
+        folder.fails(&train, 2, &["--refine", "leave out one"]);
+        assert!(!folder.path("run").exists());
+    }
+    folder.fails("train docs.jsonl --topics 4 --refine --steps 0 -o run", 2, &["--steps 0"]);
+}

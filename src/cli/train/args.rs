@@ -43,8 +43,8 @@ pub(super) struct TrainingArgs {
     /// [default: graph where it is learned, else data]
     #[arg(long, value_enum)]
     init: Option<InitArg>,
-    /// Refine the graph first: from more edges than --max-edges down to those of most importance, dead topics begun anew; decided
-    /// by the validation part
+    /// Refine the graph first: from more edges than --max-edges down to those of most importance, dead topics begun anew. What
+    /// helps is decided by the validation part; --epochs and --steps count after it
     #[arg(long)]
     pub(super) refine: bool,
     /// Share of the documents held out to stop by and to choose the best model by

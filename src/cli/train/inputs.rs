@@ -24,6 +24,8 @@ pub(super) struct Inputs {
     alignment: Alignment,
     tokens: Vec<String>,
     given: Option<Loaded>,
+    /// How to learn a graph where none is given.
+    learning: Option<GraphOptions>,
 }
 
 /// What training starts from.
@@ -50,6 +52,12 @@ impl Args {
             );
             return Err(Error::Usage(message));
         }
+        if let Some(option) = self.learning.first_constraint().filter(|_| self.training.refine) {
+            let message = format!(
+                "{option} cannot be kept to by --refine, which chooses edges freely; leave out one of the two"
+            );
+            return Err(Error::Usage(message));
+        }
         let given = self.graph.as_deref().map(load).transpose()?;
         let (corpus, alignment) = match (&self.corpus, &given) {
             (Some(path), Some(graph)) => self.reading.read_for(path, &graph.names.tokens, common, monitor)?,
@@ -66,7 +74,12 @@ impl Args {
             }
         };
         let tokens = given.as_ref().map_or_else(|| token_names(&corpus), |graph| graph.names.tokens.clone());
-        Ok(Inputs { corpus, alignment, tokens, given })
+        let learning = match given {
+            Some(_) => None,
+            // What is wrong with these is better known before a run folder is made.
+            None => Some(self.learning.options(&tokens, self.seed)?),
+        };
+        Ok(Inputs { corpus, alignment, tokens, given, learning })
     }
 
     /// A corpus that brings its own vocabulary.
@@ -105,10 +118,13 @@ impl Inputs {
         common: &Common,
         monitor: &Arc<Monitor>,
     ) -> Result<Start> {
-        if let Some(Loaded { graph, names, weights, .. }) = self.given.clone() {
+        let (mut learning, given) = match (self.learning.clone(), self.given.clone()) {
+            (Some(learning), _) => (learning, None),
+            (None, given) => (GraphOptions::default(), given),
+        };
+        if let Some(Loaded { graph, names, weights, .. }) = given {
             return Ok(Start { graph, names, weights, learning: None });
         }
-        let mut learning = args.learning.options(&self.tokens, args.seed)?;
         if args.training.refine {
             learning.max_edges = learning.max_edges.map(|most| most.saturating_mul(DENSE));
         }

@@ -5,6 +5,10 @@
 //! at weight zero, `sum_d v_i q_k / (1 - exp(-u)) - Q_k` with `u = w0 + x`: as w goes to 0 so does r, and x = w / r is where the
 //! share's value `q_k (F(x) - x F'(x))`, with `F(x) = f(w0 + x) - f(w0)`, equals the value mu that the node's parents pay for a share.
 
+//!
+//! Topics below [`Q_MIN`] in a document, and those outside its local model, are left out of the sums but are in Q: a candidate's
+//! gradient is a little too low, never too high.
+
 use super::edges::Levels;
 use crate::corpus::{Docs, Item};
 use crate::error::Result;

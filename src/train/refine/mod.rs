@@ -1,7 +1,8 @@
 //! Refinement of the graph while it is trained: start from more edges than the budget, let dead topics begin anew, drop the
 //! edges of least importance in rounds, exchange a few for candidates of large gradient, train on after every change.
 //!
-//! What is kept is decided by the validation part (by the training part where nothing is held out).
+//! Which new topics and exchanges stay, and whether the graph is better than the one it began with, is decided by the validation part (by
+//! the training part where nothing is held out).
 
 mod edges;
 mod evidence;
@@ -64,7 +65,7 @@ impl RefineOptions {
 
     /// Epochs at most.
     pub(super) fn n_epochs(&self) -> u32 {
-        self.first_epochs + self.epochs * (self.reseeds + self.rounds + self.swaps)
+        2 * self.first_epochs + self.epochs * (self.reseeds + self.rounds + self.swaps)
     }
 }
 
@@ -77,8 +78,16 @@ impl Trainer<'_> {
         on_event: &mut OnEvent<'_>,
     ) -> Result<()> {
         let budget = options.max_edges.unwrap_or(self.graph.n_edges());
+        if self.graph.n_edges() <= budget {
+            // As it is it may be the best there is.
+            let start = self.state();
+            self.retrain(options.first_epochs, on_event)?;
+            self.evaluate(true, on_event)?;
+            (self.graph, self.weights) = start;
+        }
         let levels = Levels::of(&self.graph);
         self.densify(&levels, budget, on_event)?;
+        let budget = budget.min(self.graph.n_edges());
         let mut bound = self.retrain(options.first_epochs, on_event)?;
         self.reseed_rounds(options, &levels, budget, &mut bound, reseeded, on_event)?;
         let (dense, n_rounds) = (self.graph.n_edges() as f64, f64::from(options.rounds));
@@ -122,9 +131,12 @@ impl Trainer<'_> {
         let mut best = self.state();
         let (mut kept, mut idle) = (reseeded.clone(), 0);
         for _ in 0..options.reseeds {
+            if idle == IDLE {
+                break;
+            }
             let evidence = Evidence::gather(self, levels, true)?;
             let dead = reseed::dead_topics(&self.graph, &evidence, self.n_docs(), budget);
-            if dead.is_empty() || idle == IDLE {
+            if dead.is_empty() {
                 break;
             }
             self.rewire(reseed::reseed(self, levels, &evidence, &dead));
@@ -184,6 +196,7 @@ impl Trainer<'_> {
         let mut stepper = self.stepper(1, u64::from(epochs));
         for _ in 0..epochs {
             self.take_step(&mut stepper, &items)?;
+            self.full_steps += 1;
         }
         match self.evaluate(false, on_event)? {
             Some(valid) => Ok(valid),

@@ -43,6 +43,15 @@ struct Excess {
     mass: Vec<f64>,
     n_docs: f64,
     rows: Vec<(u32, FxHashMap<u32, f64>)>,
+    /// Of every row, the sum of squares.
+    worth: Vec<f64>,
+}
+
+/// The sum of squares of a row; sorted, because a hash map's order must not decide the last bit.
+fn worth(row: &FxHashMap<u32, f64>) -> f64 {
+    let mut squares: Vec<f64> = row.values().map(|excess| excess * excess).collect();
+    squares.sort_by(f64::total_cmp);
+    squares.iter().sum()
 }
 
 impl Excess {
@@ -83,23 +92,16 @@ impl Excess {
                 .for_each(|(&other, sum)| *sum -= mass[*token as usize] * mass[other as usize] / n_docs);
             row.retain(|_, sum| *sum > 0.0);
         }
-        Self { mass, n_docs, rows }
+        let worth = rows.iter().map(|(_, row)| worth(row)).collect();
+        Self { mass, n_docs, rows, worth }
     }
 
     /// The row with the largest sum of squares, its members by their excess.
     fn richest(&self) -> Option<(u32, Vec<(u32, f64)>)> {
-        let worth = |row: &FxHashMap<u32, f64>| {
-            // Sorted, because a hash map's order must not decide the last bit.
-            let mut squares: Vec<f64> = row.values().map(|excess| excess * excess).collect();
-            squares.sort_by(f64::total_cmp);
-            squares.iter().sum::<f64>()
+        let richer = |&a: &usize, &b: &usize| {
+            self.worth[a].total_cmp(&self.worth[b]).then(self.rows[b].0.cmp(&self.rows[a].0))
         };
-        let (seed, row) = self
-            .rows
-            .iter()
-            .map(|row| (worth(&row.1), row))
-            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.0.cmp(&a.1.0)))?
-            .1;
+        let (seed, row) = &self.rows[(0..self.rows.len()).max_by(richer)?];
         let mut members: Vec<(u32, f64)> =
             row.iter().map(|(&token, excess)| (token, excess / self.mass[*seed as usize])).collect();
         members.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -111,9 +113,12 @@ impl Excess {
     fn take(&mut self, seed: u32, members: &[(u32, f64)]) {
         let mut taken: Vec<u32> = members.iter().filter(|m| m.1 >= MEMBER_SHARE).map(|m| m.0).collect();
         taken.push(seed);
-        for (token, row) in &mut self.rows {
+        for ((token, row), row_worth) in self.rows.iter_mut().zip(&mut self.worth) {
             if taken.contains(token) {
-                taken.iter().filter_map(|token| row.get_mut(token).map(|excess| *excess *= TAKEN)).count();
+                for token in &taken {
+                    row.entry(*token).and_modify(|excess| *excess *= TAKEN);
+                }
+                *row_worth = worth(row);
             }
         }
     }
