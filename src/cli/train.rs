@@ -70,9 +70,6 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let estep = estep.as_mut();
     let monitor = interruptible(common)?;
     let inputs = args.inputs(common, &monitor)?;
-    if inputs.corpus.n_docs() == 0 {
-        return Err(Error::Usage("the corpus has no documents to train on".into()).into());
-    }
     let verifying = Verifying::start(&inputs.corpus, &monitor);
     let mut folder = RunFolder::create(args.output.as_deref())?;
     let trained = inputs.start(&args, &options, common, &monitor).and_then(|start| {

@@ -72,9 +72,9 @@ fn the_seed_makes_the_split() {
     assert!(split(1) == first);
     let other = split(2);
     assert!((0..3).all(|part| other[part] != first[part]));
-    // A larger test part changes the training part alone.
-    folder.run("corpus split docs.jsonl --valid 0.1 --test 0.5 --seed 2 -o parts");
-    assert!(folder.bytes("parts/valid.corpus") == other[1]);
+    // A larger validation part changes the training part alone.
+    folder.run("corpus split docs.jsonl --valid 0.3 --seed 2 -o parts");
+    assert!(folder.bytes("parts/test.corpus") == other[2]);
 }
 
 #[test]

@@ -123,7 +123,8 @@ fn bad_lists_of_words_are_named_with_their_line() {
     folder.write("anchors.txt", b"a: goal\n\xff\xfe\n");
     folder.fails(&format!("{graph} --anchors anchors.txt"), 2, &["anchors.txt:2", "UTF-8"]);
     folder.fails(&format!("{graph} --anchors nowhere.txt"), 3, &["nowhere.txt"]);
-    folder.fails(&format!("{graph} --exclude nowhere"), 3, &["nowhere"]);
+    folder.fails(&format!("{graph} --exclude nowhere"), 2, &["nowhere", "word,word"]);
+    folder.fails(&format!("{graph} --exclude ball,"), 2, &["'ball'", "two words"]);
     folder.fails(&format!("{graph} --exclude ball,flower"), 2, &["--exclude ball,flower", "'flower'"]);
     folder.write("anchors.txt", "x: ball goal\n");
     folder.fails(

@@ -25,8 +25,12 @@ fn an_interrupt_at_any_stage_leaves_a_network() {
             };
             let outcome = data.train_on(refined(budget), &monitor, &mut on_event).unwrap();
             let Some(n_edges) = at else { continue };
-            assert_eq!((outcome.ended, outcome.metrics), (Ended::Interrupted, None));
-            assert_eq!(outcome.graph.n_edges(), n_edges, "{wanted}");
+            assert_eq!(outcome.ended, Ended::Interrupted);
+            // A start within the budget was trained first; else it is the graph as it stands.
+            match outcome.metrics {
+                Some(metrics) => assert_eq!(metrics.n_edges, outcome.graph.n_edges(), "{wanted}"),
+                None => assert_eq!(outcome.graph.n_edges(), n_edges, "{wanted}"),
+            }
         }
     }
 }

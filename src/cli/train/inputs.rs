@@ -74,6 +74,9 @@ impl Args {
             }
         };
         let tokens = given.as_ref().map_or_else(|| token_names(&corpus), |graph| graph.names.tokens.clone());
+        if corpus.n_docs() == 0 {
+            return Err(Error::Usage("the corpus has no documents to train on".into()));
+        }
         let learning = match given {
             Some(_) => None,
             // What is wrong with these is better known before a run folder is made.

@@ -81,14 +81,12 @@ impl Trainer<'_> {
         if self.graph.n_edges() <= budget {
             // As it is it may be the best there is.
             let start = self.state();
-            self.retrain(options.first_epochs, on_event)?;
-            self.evaluate(true, on_event)?;
+            self.retrain(options.first_epochs, true, on_event)?;
             (self.graph, self.weights) = start;
         }
         let levels = Levels::of(&self.graph);
         self.densify(&levels, budget, on_event)?;
-        let budget = budget.min(self.graph.n_edges());
-        let mut bound = self.retrain(options.first_epochs, on_event)?;
+        let mut bound = self.retrain(options.first_epochs, false, on_event)?;
         self.reseed_rounds(options, &levels, budget, &mut bound, reseeded, on_event)?;
         let (dense, n_rounds) = (self.graph.n_edges() as f64, f64::from(options.rounds));
         for round in 1..=options.rounds {
@@ -100,7 +98,7 @@ impl Trainer<'_> {
                 let n_dropped = self.graph.n_edges() - n_edges;
                 self.rewire(Wired::of(self).keep_best(&evidence.importance, n_edges));
                 self.tell(RefineStage::Pruned(n_dropped), on_event)?;
-                bound = self.retrain(options.epochs, on_event)?;
+                bound = self.retrain(options.epochs, false, on_event)?;
             }
         }
         self.swap_rounds(options, &levels, bound, on_event)?;
@@ -135,14 +133,16 @@ impl Trainer<'_> {
                 break;
             }
             let evidence = Evidence::gather(self, levels, true)?;
-            let dead = reseed::dead_topics(&self.graph, &evidence, self.n_docs(), budget);
+            // Edges that there cannot be are no reason to call a topic dead.
+            let in_reach = budget.min(self.graph.n_edges());
+            let dead = reseed::dead_topics(&self.graph, &evidence, self.n_docs(), in_reach);
             if dead.is_empty() {
                 break;
             }
             self.rewire(reseed::reseed(self, levels, &evidence, &dead));
             reseeded.extend(&dead);
             self.tell(RefineStage::Reseeded(dead.len()), on_event)?;
-            let now = self.retrain(options.epochs, on_event)?;
+            let now = self.retrain(options.epochs, false, on_event)?;
             idle = if now > *bound + GAIN { 0 } else { idle + 1 };
             if now > *bound {
                 (*bound, best, kept) = (now, self.state(), reseeded.clone());
@@ -175,7 +175,7 @@ impl Trainer<'_> {
             let n_kept = self.graph.n_edges() - joining.len();
             self.rewire(Wired::of(self).keep_best(&evidence.importance, n_kept).join(&joining, JOINING));
             self.tell(RefineStage::Swapped(joining.len()), on_event)?;
-            let now = self.retrain(options.epochs, on_event)?;
+            let now = self.retrain(options.epochs, false, on_event)?;
             if now > bound {
                 bound = now;
                 continue;
@@ -191,14 +191,14 @@ impl Trainer<'_> {
     }
 
     /// Full-batch epochs, because the counts of small batches lose young topics; returns the bound to decide by.
-    fn retrain(&mut self, epochs: u32, on_event: &mut OnEvent<'_>) -> Result<f64> {
+    fn retrain(&mut self, epochs: u32, may_win: bool, on_event: &mut OnEvent<'_>) -> Result<f64> {
         let items = self.train_items();
         let mut stepper = self.stepper(1, u64::from(epochs));
         for _ in 0..epochs {
             self.take_step(&mut stepper, &items)?;
             self.full_steps += 1;
         }
-        match self.evaluate(false, on_event)? {
+        match self.evaluate(may_win, on_event)? {
             Some(valid) => Ok(valid),
             None => Ok(self.run_estep(&items, false, None)?.0.elbo_mean()),
         }
