@@ -65,6 +65,7 @@ pub fn train(
     n_steps = options.max_steps.map_or(n_steps, |most| most.min(n_steps));
     let leak_floor = options.leak_floor.unwrap_or(options.floor.min(0.1 / train_docs.len() as f64));
     let refine_epochs = options.refine.as_ref().map_or(0, super::RefineOptions::n_epochs);
+    let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor)?;
     on_event(&Event::Started {
         n_train: train_docs.len(),
         n_valid: valid.len(),
@@ -75,7 +76,6 @@ pub fn train(
         refine_epochs,
         leak_floor,
     })?;
-    let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor)?;
     let valid_items = Item::shared(&valid, &group);
     let material = Material { train_docs, group: &group, valid_items: &valid_items };
     let mut trainer =
@@ -93,6 +93,7 @@ pub fn train(
         Err(error) => return Err(error),
     };
     let step = trainer.step();
+    let given_graph = graph;
     let (graph, weights, metrics) = match trainer.best {
         Some(Best { graph, weights, metrics }) if metrics.valid_elbo.is_some() || metrics.step == step => {
             (graph, weights, Some(metrics))
@@ -100,6 +101,9 @@ pub fn train(
         // Nothing was held out and there were steps since the last evaluation, or there was none.
         _ => (trainer.graph, trainer.weights, None),
     };
+    if graph == *given_graph {
+        reseeded.clear();
+    }
     Ok(Outcome { graph, weights, metrics, ended, reseeded, valid, test })
 }
 
