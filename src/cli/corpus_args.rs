@@ -82,6 +82,15 @@ impl CorpusArgs {
         Ok(IngestOptions { read, vocab, ..IngestOptions::default() })
     }
 
+    /// Reads a corpus that brings its own vocabulary.
+    pub(crate) fn read_alone(&self, path: &Path, common: &Common, monitor: &Arc<Monitor>) -> Result<Corpus> {
+        let progress = Progress::of_bytes(common, monitor, "reading", size_of(&[path.to_owned()]));
+        let (corpus, ingested) = read(path, &self.options()?, None, monitor)?;
+        drop(progress);
+        warn_of_missing(&ingested, common);
+        Ok(corpus)
+    }
+
     /// Reads a corpus for a model with these tokens, and warns of others.
     pub(crate) fn read_for(
         &self,
@@ -98,6 +107,15 @@ impl CorpusArgs {
         warn_of_unknown(&corpus, &alignment, &ingested, common);
         Ok((corpus, alignment))
     }
+}
+
+/// Shares to validate and to test on must leave documents to train on.
+pub(crate) fn check_shares(valid: f64, test: f64) -> Result<()> {
+    if (0.0..1.0).contains(&valid) && (0.0..1.0).contains(&test) && valid + test < 1.0 {
+        return Ok(());
+    }
+    let message = format!("--valid {valid} and --test {test} must be shares from 0, and below 1 together");
+    Err(Error::Usage(message))
 }
 
 /// What is read must not be replaced by what is written, however the paths are spelt.

@@ -1,12 +1,11 @@
 //! `noisyor graph`: a layered topic graph from what occurs together.
 
 use super::common::{interruptible, print};
-use super::corpus_args::{CorpusArgs, Verifying, refuse_overwriting, size_of, warn_of_missing};
+use super::corpus_args::{CorpusArgs, Verifying, check_shares, refuse_overwriting};
 use super::graph_args::GraphArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use noisyor::Error;
-use noisyor::corpus::{Corpus, align, read, split};
+use noisyor::corpus::{Corpus, align, split};
 use noisyor::network::{Network, check_extension, save, save_graph};
 use noisyor::report::{LayerSummary, layer_summaries};
 use noisyor::structure::{graph_work, learn_graph};
@@ -60,19 +59,11 @@ pub(crate) fn token_names(corpus: &Corpus) -> Vec<String> {
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let (valid, test) = (args.valid, args.test);
-    if !(0.0..1.0).contains(&valid) || !(0.0..1.0).contains(&test) || valid + test >= 1.0 {
-        let message =
-            format!("--valid {valid} and --test {test} must be shares from 0, and below 1 together");
-        return Err(Error::Usage(message).into());
-    }
+    check_shares(valid, test)?;
     check_extension(&args.output)?;
     refuse_overwriting(&args.output, std::iter::once(&args.corpus).chain(&args.learning.files()))?;
     let monitor = interruptible(common)?;
-    let progress =
-        Progress::of_bytes(common, &monitor, "reading", size_of(std::slice::from_ref(&args.corpus)));
-    let (corpus, ingested) = read(&args.corpus, &args.reading.options()?, None, &monitor)?;
-    drop(progress);
-    warn_of_missing(&ingested, common);
+    let corpus = args.reading.read_alone(&args.corpus, common, &monitor)?;
     let begun = Instant::now();
     let tokens = token_names(&corpus);
     let options = args.learning.options(&tokens, args.seed)?;

@@ -164,6 +164,16 @@ impl Graph {
         &self.topic_order
     }
 
+    /// How far every node is from the tokens: 0 for tokens, else one more than the highest child.
+    pub fn levels(&self) -> Vec<u32> {
+        let mut levels = vec![0; self.n_nodes()];
+        for &topic in self.topic_order.iter().rev() {
+            let children = self.children(topic as usize).iter();
+            levels[topic as usize] = 1 + children.map(|&child| levels[child as usize]).max().unwrap_or(0);
+        }
+        levels
+    }
+
     /// The colour of a topic; no topic shares a colour with a parent or child.
     #[inline]
     pub fn colour(&self, topic: usize) -> usize {

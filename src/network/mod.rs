@@ -103,7 +103,7 @@ impl Network {
 }
 
 /// Keeps the entries that are marked.
-fn keep<T>(list: &mut Vec<T>, marks: &[bool]) {
+pub(crate) fn keep<T>(list: &mut Vec<T>, marks: &[bool]) {
     let mut marks = marks.iter();
     list.retain(|_| marks.next() == Some(&true));
 }

@@ -1,6 +1,6 @@
 //! The layers of a graph: how many nodes and edges each has, and a few of its topics.
 
-use crate::network::{Graph, Network};
+use crate::network::Network;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -27,10 +27,10 @@ const WORDS: usize = 8;
 /// The layers from the tokens upwards, with so many examples each.
 pub fn layer_summaries(network: &Network, n_examples: usize) -> Vec<LayerSummary> {
     let graph = &network.graph;
-    let heights = heights(graph);
-    let n_layers = heights.iter().max().map_or(1, |top| top + 1);
+    let levels = graph.levels();
+    let n_layers = levels.iter().max().map_or(1, |&top| top as usize + 1);
     let mut layers: Vec<Vec<usize>> = vec![Vec::new(); n_layers];
-    heights.iter().enumerate().for_each(|(node, &height)| layers[height].push(node));
+    levels.iter().enumerate().for_each(|(node, &level)| layers[level as usize].push(node));
     let summary = |(layer, mut nodes): (usize, Vec<usize>)| {
         let n_parents = |&node: &usize| graph.parents(node).len();
         let edges: usize = nodes.iter().map(n_parents).sum();
@@ -50,16 +50,6 @@ pub fn layer_summaries(network: &Network, n_examples: usize) -> Vec<LayerSummary
         }
     };
     layers.into_iter().enumerate().map(summary).collect()
-}
-
-/// 0 for tokens; else one above the highest child.
-fn heights(graph: &Graph) -> Vec<usize> {
-    let mut heights = vec![0; graph.n_nodes()];
-    for &topic in graph.topic_order().iter().rev() {
-        let children = graph.children(topic as usize).iter();
-        heights[topic as usize] = 1 + children.map(|&child| heights[child as usize]).max().unwrap_or(0);
-    }
-    heights
 }
 
 /// The tokens that a topic is most likely to switch on by itself or through topics below, most likely first.

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 
 /// Rounds after the first, in which only cores are members.
 const ROUNDS: usize = 3;
-/// Topics of an item that are kept: more than it may have, as some may be denied to it.
+/// Topics of an item that are kept.
 const CANDIDATES: usize = 16;
 /// Affinities below this share of an item's best are dropped.
-pub(super) const LEAST: f32 = 0.25;
+const LEAST: f32 = 0.25;
 /// The affinity of a core to its own topic, against its best to others.
 const OWN: f32 = 1.5;
 
@@ -46,7 +46,7 @@ pub(super) fn members(near: &Neighbours, own: &[Vec<u32>], n_topics: usize) -> V
 }
 
 /// The best topics of an item by affinity, as shares; those that are its own come first, whatever the others say.
-pub(super) fn best_shares(mut affinities: Shares, own: &[u32]) -> Shares {
+fn best_shares(mut affinities: Shares, own: &[u32]) -> Shares {
     let best = affinities.iter().map(|&(_, affinity)| affinity).fold(0.0, f32::max);
     affinities.retain(|&(topic, affinity)| affinity >= LEAST * best && !own.contains(&topic));
     let own_affinity = if best > 0.0 { OWN * best } else { 1.0 };

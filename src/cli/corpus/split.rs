@@ -2,7 +2,7 @@
 
 use crate::cli::Common;
 use crate::cli::common::{interruptible, print};
-use crate::cli::corpus_args::{CorpusArgs, size_of, warn_of_missing};
+use crate::cli::corpus_args::{CorpusArgs, check_shares, size_of, warn_of_missing};
 use crate::cli::progress::Progress;
 use anyhow::Result;
 use noisyor::Error;
@@ -40,11 +40,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: Args, common: &Common) -> Result<()> {
     let (valid, test) = (args.valid, args.test);
-    if !(0.0..1.0).contains(&valid) || !(0.0..1.0).contains(&test) || valid + test >= 1.0 {
-        let message =
-            format!("--valid {valid} and --test {test} must be shares from 0, and below 1 together");
-        return Err(Error::Usage(message).into());
-    }
+    check_shares(valid, test)?;
     let monitor = interruptible(common)?;
     let n_bytes = size_of(std::slice::from_ref(&args.corpus));
     let progress = Progress::of_bytes(common, &monitor, "reading", n_bytes);

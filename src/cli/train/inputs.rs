@@ -2,30 +2,35 @@
 
 use super::Args;
 use crate::cli::Common;
-use crate::cli::corpus_args::{size_of, warn_of_missing};
 use crate::cli::graph::token_names;
 use crate::cli::progress::Progress;
-use noisyor::corpus::{Alignment, Corpus, Docs, align, read, sample_corpus, split};
+use noisyor::corpus::{Alignment, Corpus, Docs, align, sample_corpus, split};
 use noisyor::monitor::Monitor;
 use noisyor::network::{Graph, Loaded, Names, Weights, load};
 use noisyor::structure::{GraphOptions, graph_work, learn_graph};
 use noisyor::train::CheckedOptions;
 use noisyor::{Error, Result};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Refinement starts from a learned graph of so many times the edges that are to remain.
 const DENSE: usize = 2;
 
-/// A corpus, its tokens in the order of the network's, and the graph if one is given.
+/// A corpus, its tokens in the order of the network's, and where the graph comes from.
 pub(super) struct Inputs {
     pub(super) corpus: Corpus,
     alignment: Alignment,
     tokens: Vec<String>,
-    given: Option<Loaded>,
-    /// How to learn a graph where none is given.
-    learning: Option<GraphOptions>,
+    source: Source,
+}
+
+/// Where the graph comes from.
+enum Source {
+    /// A file.
+    Given(Loaded),
+    /// The training documents.
+    Learned(GraphOptions),
 }
 
 /// What training starts from.
@@ -59,39 +64,26 @@ impl Args {
             return Err(Error::Usage(message));
         }
         let given = self.graph.as_deref().map(load).transpose()?;
+        let own = |corpus: Corpus| {
+            let alignment =
+                align(&corpus, given.as_ref().map_or(&token_names(&corpus), |graph| &graph.names.tokens));
+            (corpus, alignment)
+        };
         let (corpus, alignment) = match (&self.corpus, &given) {
             (Some(path), Some(graph)) => self.reading.read_for(path, &graph.names.tokens, common, monitor)?,
-            (Some(path), None) => {
-                let corpus = self.read_alone(path, common, monitor)?;
-                let alignment = align(&corpus, &token_names(&corpus));
-                (corpus, alignment)
-            }
-            (None, _) => {
-                let corpus = sample_corpus()?;
-                let own = token_names(&corpus);
-                let alignment = align(&corpus, given.as_ref().map_or(&own, |graph| &graph.names.tokens));
-                (corpus, alignment)
-            }
+            (Some(path), None) => own(self.reading.read_alone(path, common, monitor)?),
+            (None, _) => own(sample_corpus()?),
         };
-        let tokens = given.as_ref().map_or_else(|| token_names(&corpus), |graph| graph.names.tokens.clone());
         if corpus.n_docs() == 0 {
             return Err(Error::Usage("the corpus has no documents to train on".into()));
         }
-        let learning = match given {
-            Some(_) => None,
-            // What is wrong with these is better known before a run folder is made.
-            None => Some(self.learning.options(&tokens, self.seed)?),
+        let tokens = given.as_ref().map_or_else(|| token_names(&corpus), |graph| graph.names.tokens.clone());
+        let source = match given {
+            Some(graph) => Source::Given(graph),
+            // What is wrong with the options is better known before a run folder is made.
+            None => Source::Learned(self.learning.options(&tokens, self.seed)?),
         };
-        Ok(Inputs { corpus, alignment, tokens, given, learning })
-    }
-
-    /// A corpus that brings its own vocabulary.
-    fn read_alone(&self, path: &Path, common: &Common, monitor: &Arc<Monitor>) -> Result<Corpus> {
-        let progress = Progress::of_bytes(common, monitor, "reading", size_of(&[path.to_owned()]));
-        let (corpus, ingested) = read(path, &self.reading.options()?, None, monitor)?;
-        drop(progress);
-        warn_of_missing(&ingested, common);
-        Ok(corpus)
+        Ok(Inputs { corpus, alignment, tokens, source })
     }
 
     /// What the run's config says of its inputs.
@@ -121,13 +113,13 @@ impl Inputs {
         common: &Common,
         monitor: &Arc<Monitor>,
     ) -> Result<Start> {
-        let (mut learning, given) = match (self.learning.clone(), self.given.clone()) {
-            (Some(learning), _) => (learning, None),
-            (None, given) => (GraphOptions::default(), given),
+        let mut learning = match self.source {
+            Source::Given(ref graph) => {
+                let Loaded { graph, names, weights, .. } = graph.clone();
+                return Ok(Start { graph, names, weights, learning: None });
+            }
+            Source::Learned(ref learning) => learning.clone(),
         };
-        if let Some(Loaded { graph, names, weights, .. }) = given {
-            return Ok(Start { graph, names, weights, learning: None });
-        }
         if args.training.refine {
             learning.max_edges = learning.max_edges.map(|most| most.saturating_mul(DENSE));
         }

@@ -9,20 +9,13 @@ use rustc_hash::FxHashSet;
 /// New edges of a complete graph start at random around this: small, so that topics grow apart before they compete.
 const START: f64 = 0.05;
 
-/// How far every node is from the tokens: one more than its highest child. Edges lead from higher to lower levels, so no change of
-/// edges can make a cycle. A layered graph may so have edges past a layer.
+/// How far every node is from the tokens. Edges lead from higher to lower levels, so no change of edges can make a cycle. A layered graph may so have edges past a layer.
 #[derive(Debug)]
 pub(super) struct Levels(Vec<u32>);
 
 impl Levels {
     pub(super) fn of(graph: &Graph) -> Self {
-        let mut levels = vec![0; graph.n_nodes()];
-        for &topic in graph.topic_order().iter().rev() {
-            let children = graph.children(topic as usize);
-            levels[topic as usize] =
-                1 + children.iter().map(|&child| levels[child as usize]).max().unwrap_or(0);
-        }
-        Self(levels)
+        Self(graph.levels())
     }
 
     /// Whether there may be an edge.

@@ -2,7 +2,7 @@
 
 use super::edges::{Levels, Wired};
 use super::evidence::{Evidence, Unexplained};
-use crate::network::Graph;
+use crate::network::{Graph, keep};
 use crate::train::trainer::Trainer;
 use rustc_hash::FxHashMap;
 
@@ -131,10 +131,8 @@ pub(super) fn reseed(trainer: &Trainer<'_>, levels: &Levels, evidence: &Evidence
     let mut wired = Wired::of(trainer);
     let kept: Vec<bool> =
         wired.edges.iter().map(|&(parent, child)| !is_dead(parent) && !is_dead(child)).collect();
-    let mut places = kept.iter();
-    wired.edges.retain(|_| places.next() == Some(&true));
-    let mut places = kept.iter();
-    wired.weights.edge.retain(|_| places.next() == Some(&true));
+    keep(&mut wired.edges, &kept);
+    keep(&mut wired.weights.edge, &kept);
     let mut excess = Excess::count(&evidence.unexplained, graph.n_tokens(), SEEDS_A_TOPIC * dead.len());
     let alive: Vec<u32> = (0..graph.n_topics() as u32).filter(|&topic| !is_dead(topic)).collect();
     let first_token = graph.n_topics() as u32;
