@@ -80,6 +80,8 @@ impl AtomicFile {
         let aside = file.path().to_owned();
         file.persist(&path).map_err(|e| Error::io(&path, e.error))?;
         forget(&aside);
+        // The name is safe on disk only with the folder; where folders cannot be synced there is nothing to be done.
+        let _ = File::open(folder_of(&path)).and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
@@ -131,7 +133,12 @@ pub fn unnamed(path: &Path) -> std::io::Result<std::fs::File> {
 
 /// Replaces a file's content atomically.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace_with(path, &[bytes])
+}
+
+/// Replaces a file's content atomically by several pieces, one after the other.
+pub fn replace_with(path: &Path, pieces: &[&[u8]]) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
-    file.write_all(bytes).map_err(|e| Error::io(path, e))?;
+    pieces.iter().try_for_each(|piece| file.write_all(piece)).map_err(|e| Error::io(path, e))?;
     file.commit()
 }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use twox_hash::XxHash3_64;
 
 /// Documents: which tokens occur in each.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,8 @@ pub struct Corpus {
 pub(super) struct Mapped {
     pub(super) path: PathBuf,
     pub(super) map: Arc<Mmap>,
+    /// XXH3 of the sections that [`Corpus::fingerprint`] is about, as the header has them.
+    pub(super) checksums: [u64; 4],
     /// Whether all of it has been compared with its checksums.
     pub(super) verified: AtomicBool,
 }
@@ -113,6 +116,26 @@ impl Corpus {
         native::verify(self, mapped).map_err(|message| Error::input(&mapped.path, None, message))?;
         mapped.verified.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// A number that tells corpora apart: the same for the same documents and token names, in memory or mapped. Ids and labels
+    /// do not count. Of a mapped file it is what the header claims, so it is instant; [`Corpus::verify`] tells whether that is so.
+    pub fn fingerprint(&self) -> u64 {
+        let checksums = self.mapped.as_ref().map_or_else(
+            || {
+                let (none, names) = (Strings::default(), &self.token_names);
+                let names = names.as_ref().unwrap_or(&none);
+                [
+                    XxHash3_64::oneshot(bytemuck::cast_slice(&self.tokens)),
+                    XxHash3_64::oneshot(bytemuck::cast_slice(&self.doc_ends)),
+                    XxHash3_64::oneshot(bytemuck::cast_slice(&names.ends)),
+                    XxHash3_64::oneshot(&names.bytes),
+                ]
+            },
+            |mapped| mapped.checksums,
+        );
+        let all = [checksums.as_slice(), &[self.n_tokens.into()]].concat();
+        XxHash3_64::oneshot(bytemuck::cast_slice(&all))
     }
 
     /// Whether there is nothing left to verify.

@@ -1,9 +1,11 @@
 //! Arrays, words, phrases and the choice of a vocabulary against what is plainly right.
 
 use super::column::{Column, Part, Strings};
+use super::native::NativeWriter;
 use super::text::phrases::{Neighbours, join};
 use super::text::{split_words, to_lower_case};
 use super::vocabulary::{BREAK, Df, Interner, WordOptions, choose};
+use super::{Corpus, Sink};
 use memmap2::MmapMut;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -203,4 +205,31 @@ fn the_test_part_is_the_same_whatever_is_validated_on() {
     let of = |valid: f64| super::split(100, valid, 0.3, 7);
     assert_eq!(of(0.0).test, of(0.1).test);
     assert_eq!((of(0.1).valid.len(), of(0.1).train.len()), (10, 60));
+}
+
+#[test]
+fn a_fingerprint_is_the_same_in_memory_and_mapped_and_tells_corpora_apart() {
+    let corpus = |names: &[&str], last: u32| {
+        let mut corpus = Corpus::from_tokens([vec![0, 2], vec![], vec![1, last]]);
+        corpus.set_token_names(names);
+        corpus
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mapped = |corpus: &Corpus, id: &str| {
+        let path = folder.path().join(id);
+        let mut writer = NativeWriter::create(&path).unwrap();
+        for doc_ix in 0..corpus.n_docs() {
+            writer.push(&mut corpus.tokens(doc_ix).to_vec(), id, "").unwrap();
+        }
+        writer.set_names(&mut corpus.token_names().unwrap().iter()).unwrap();
+        writer.commit().unwrap();
+        super::native::open(&path).unwrap()
+    };
+    let one = corpus(&["a", "b", "c", "d"], 3);
+    assert_eq!(one.fingerprint(), mapped(&one, "x").fingerprint());
+    assert_eq!(one.fingerprint(), mapped(&one, "y").fingerprint(), "ids do not count");
+    for other in [corpus(&["a", "b", "c", "d"], 2), corpus(&["a", "b", "c", "e"], 3)] {
+        assert_ne!(one.fingerprint(), other.fingerprint());
+        assert_eq!(other.fingerprint(), mapped(&other, "z").fingerprint());
+    }
 }

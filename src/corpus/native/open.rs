@@ -75,6 +75,8 @@ fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
             mapped: Some(Arc::new(Mapped {
                 path: path.to_owned(),
                 map: Arc::clone(&map),
+                checksums: [Section::Tokens, Section::DocEnds, Section::NameEnds, Section::Names]
+                    .map(|section| header.places[section as usize].checksum),
                 verified: false.into(),
             })),
         })

@@ -1,0 +1,103 @@
+//! Files of ours with a seal: what it is, its version, and a checksum over all of it, compared before anything is believed.
+
+use crate::error::{Error, Result};
+use crate::files;
+use bytemuck::{Pod, Zeroable};
+use std::path::Path;
+use twox_hash::XxHash3_64;
+
+/// A kind of sealed file.
+#[derive(Debug, Clone, Copy)]
+pub struct Seal {
+    /// First bytes of the file.
+    pub magic: [u8; 8],
+    /// Goes up whenever the content changes its meaning.
+    pub version: u64,
+    /// What it is, for messages: "a checkpoint".
+    pub what: &'static str,
+}
+
+/// The head of the file, little-endian.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Head {
+    magic: [u8; 8],
+    version: u64,
+    /// Bytes of content.
+    len: u64,
+    /// XXH3 of the content.
+    checksum: u64,
+}
+
+impl Seal {
+    /// Writes `content` aside, synced, and puts it in place.
+    pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
+        let head = Head {
+            magic: self.magic,
+            version: self.version,
+            len: content.len() as u64,
+            checksum: XxHash3_64::oneshot(content),
+        };
+        files::replace_with(path, &[bytemuck::bytes_of(&head), content])
+    }
+
+    /// The content of a file of this kind, of at most `limit` bytes; anything else, damaged files too, is refused.
+    pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
+        let mut bytes = files::read(path, limit)?;
+        let refuse = |message: String| Err(Error::input(path, None, message));
+        let Some((head, content)) = bytes.split_at_checked(size_of::<Head>()) else {
+            return refuse(format!("cut short: {} bytes, too few for {}", bytes.len(), self.what));
+        };
+        let head: Head = bytemuck::pod_read_unaligned(head);
+        if head.magic != self.magic {
+            return refuse(format!("this is not {}, or its first bytes are damaged", self.what));
+        }
+        if head.version != self.version {
+            let (found, known) = (head.version, self.version);
+            return refuse(format!(
+                "version {found} is not known; this program reads version {known} of {}",
+                self.what
+            ));
+        }
+        if head.len != content.len() as u64 {
+            let (found, said) = (content.len(), head.len);
+            return refuse(format!(
+                "cut short or damaged: {found} bytes of content, and its head says {said}"
+            ));
+        }
+        if head.checksum != XxHash3_64::oneshot(content) {
+            return refuse(format!("damaged: the checksum of {} is wrong", self.what));
+        }
+        bytes.drain(..size_of::<Head>());
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEAL: Seal = Seal { magic: *b"noisyorT", version: 3, what: "a test" };
+
+    #[test]
+    fn every_bit_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sealed");
+        SEAL.write(&path, b"some content").unwrap();
+        assert_eq!(SEAL.read(&path, 1000).unwrap(), b"some content");
+        let good = std::fs::read(&path).unwrap();
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, bad).unwrap();
+            let error = SEAL.read(&path, 1000).unwrap_err().to_string();
+            assert!(error.starts_with(&path.display().to_string()), "{error}");
+        }
+        for len in 0..good.len() {
+            std::fs::write(&path, &good[..len]).unwrap();
+            assert!(SEAL.read(&path, 1000).is_err());
+        }
+        std::fs::write(&path, [&good[..], b"!"].concat()).unwrap();
+        assert!(SEAL.read(&path, 1000).is_err());
+    }
+}
