@@ -8,7 +8,7 @@ use common::Case;
 use cpu_time::ProcessTime;
 use noisyor::corpus::{Item, align};
 use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Temper, Work, cpu::CpuEStep};
-use noisyor::train::{BatchSize, Event, TrainOptions, train};
+use noisyor::train::{BatchSize, Begin, Event, TrainOptions, train};
 use std::time::Instant;
 
 fn main() {
@@ -65,16 +65,17 @@ fn train_tiny20(case: &Case) {
             let options = options.check().expect("good options");
             let (cpu, mut reached, mut seconds) = (ProcessTime::now(), None, 0.0);
             let mut estep = CpuEStep::new();
-            let outcome = train(graph, None, docs, &options, &mut estep, &monitor, &mut |event| {
-                if let Event::Evaluated { metrics, .. } = event {
-                    seconds = metrics.seconds;
-                    if reached.is_none() && metrics.valid_elbo > Some(-14.5) {
-                        reached = Some(seconds);
+            let outcome =
+                train(Begin::New(graph, None), docs, &options, &mut estep, &monitor, &mut |event| {
+                    if let Event::Evaluated { metrics, .. } = event {
+                        seconds = metrics.seconds;
+                        if reached.is_none() && metrics.valid_elbo > Some(-14.5) {
+                            reached = Some(seconds);
+                        }
                     }
-                }
-                Ok(())
-            })
-            .expect("training");
+                    Ok(())
+                })
+                .expect("training");
             let cpu = cpu.elapsed().as_secs_f64();
             let full = EStepOptions { bound: Bound::Full, ..estep_options.clone() };
             let params = Params::derive(graph, &outcome.weights, Bound::Full).expect("good weights");

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Case;
-use noisyor::corpus::{Item, align, group_identical};
+use noisyor::corpus::{Item, align};
 use noisyor::estep::{Bound, EStepOptions};
 
 fn main() {
@@ -38,7 +38,7 @@ fn run(case: &Case) {
     let each = case.items();
     let alignment = align(&case.corpus, &case.network.names.tokens);
     let all: Vec<u32> = (0..case.corpus.n_docs() as u32).collect();
-    let shared = Item::shared(&all, &group_identical(&alignment.docs(&case.corpus)));
+    let shared = Item::shared(&alignment.docs(&case.corpus), &all);
     let accelerated = EStepOptions::default();
     let plain = EStepOptions { accelerate_r: false, ..EStepOptions::default() };
     let loose = EStepOptions { tolerance: 1e-2, ..EStepOptions::default() };

@@ -44,6 +44,9 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Names of files that are being written begin with this.
+const ASIDE_PREFIX: &str = ".noisyor-";
+
 /// A file written aside and put in place by [`AtomicFile::commit`]; dropped without it, nothing is left.
 pub struct AtomicFile {
     path: PathBuf,
@@ -67,7 +70,7 @@ impl AtomicFile {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file =
-            builder.prefix(".noisyor-").tempfile_in(folder_of(path)).map_err(|e| Error::io(path, e))?;
+            builder.prefix(ASIDE_PREFIX).tempfile_in(folder_of(path)).map_err(|e| Error::io(path, e))?;
         remember(file.path());
         Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(1 << 18, file) })
     }
@@ -121,6 +124,16 @@ impl Seek for AtomicFile {
     }
 }
 
+/// Removes what a program that was killed left half written in a folder; nobody else may be writing there.
+pub fn remove_left_over(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(ASIDE_PREFIX) {
+            // It is in nobody's way.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// The folder that a path's file is in.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -133,12 +146,7 @@ pub fn unnamed(path: &Path) -> std::io::Result<std::fs::File> {
 
 /// Replaces a file's content atomically.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace_with(path, &[bytes])
-}
-
-/// Replaces a file's content atomically by several pieces, one after the other.
-pub fn replace_with(path: &Path, pieces: &[&[u8]]) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
-    pieces.iter().try_for_each(|piece| file.write_all(piece)).map_err(|e| Error::io(path, e))?;
+    file.write_all(bytes).map_err(|e| Error::io(path, e))?;
     file.commit()
 }

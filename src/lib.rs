@@ -11,7 +11,7 @@
 //! use noisyor::corpus::{Corpus, align};
 //! use noisyor::estep::{Monitor, cpu::CpuEStep};
 //! use noisyor::network::load_bytes;
-//! use noisyor::train::{TrainOptions, train};
+//! use noisyor::train::{Begin, TrainOptions, train};
 //!
 //! // A graph by name: one topic that switches on two words, another for two more.
 //! let graph = "sport\tball\nsport\tteam\nmusic\tsong\nmusic\tband\n";
@@ -23,7 +23,7 @@
 //! let options = TrainOptions { valid: 0.2, ..TrainOptions::default() }.check()?;
 //! let mut estep = CpuEStep::new();
 //! let outcome =
-//!     train(&loaded.graph, None, alignment.docs(&corpus), &options, &mut estep, &Monitor::default(), &mut |_| Ok(()))?;
+//!     train(Begin::New(&loaded.graph, None), alignment.docs(&corpus), &options, &mut estep, &Monitor::default(), &mut |_| Ok(()))?;
 //! let bound = outcome.metrics.and_then(|metrics| metrics.valid_elbo).unwrap();
 //! assert!(bound > -1.5, "two equally likely kinds of document cost log 2 each, and a little more: {bound}");
 //! # Ok::<(), noisyor::Error>(())

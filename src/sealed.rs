@@ -1,9 +1,11 @@
 //! Files of ours with a seal: what it is, its version, and a checksum over all of it, compared before anything is believed.
 
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, AtomicFile};
 use bytemuck::{Pod, Zeroable};
-use std::path::Path;
+use std::hash::Hasher;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
 /// A kind of sealed file.
@@ -32,13 +34,16 @@ struct Head {
 impl Seal {
     /// Writes `content` aside, synced, and puts it in place.
     pub fn write(&self, path: &Path, content: &[u8]) -> Result<()> {
-        let head = Head {
-            magic: self.magic,
-            version: self.version,
-            len: content.len() as u64,
-            checksum: XxHash3_64::oneshot(content),
-        };
-        files::replace_with(path, &[bytemuck::bytes_of(&head), content])
+        let mut file = self.create(path)?;
+        file.write_all(content).map_err(|e| Error::io(path, e))?;
+        file.commit().map(|_| ())
+    }
+
+    /// Opens a file of this kind aside, to be written piece by piece; [`SealedFile::commit`] puts it in place.
+    pub fn create(&self, path: &Path) -> Result<SealedFile> {
+        let mut file = AtomicFile::create(path)?;
+        file.write_all(&[0; size_of::<Head>()]).map_err(|e| Error::io(path, e))?;
+        Ok(SealedFile { seal: *self, path: path.to_owned(), file, len: 0, hash: XxHash3_64::default() })
     }
 
     /// The content of a file of this kind, of at most `limit` bytes; anything else, damaged files too, is refused.
@@ -73,6 +78,41 @@ impl Seal {
     }
 }
 
+/// A sealed file being written. Dropped without `commit`, it leaves nothing behind.
+pub struct SealedFile {
+    seal: Seal,
+    path: PathBuf,
+    file: AtomicFile,
+    len: u64,
+    hash: XxHash3_64,
+}
+
+impl SealedFile {
+    /// Seals the content, syncs, and puts the file in place; returns its length.
+    pub fn commit(mut self) -> Result<u64> {
+        let Seal { magic, version, .. } = self.seal;
+        let head = Head { magic, version, len: self.len, checksum: self.hash.finish() };
+        let sealed =
+            self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.write_all(bytemuck::bytes_of(&head)));
+        sealed.map_err(|e| Error::io(&self.path, e))?;
+        self.file.commit()?;
+        Ok(self.len + size_of::<Head>() as u64)
+    }
+}
+
+impl Write for SealedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n_written = self.file.write(bytes)?;
+        self.hash.write(&bytes[..n_written]);
+        self.len += n_written as u64;
+        Ok(n_written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +123,9 @@ mod tests {
     fn every_bit_counts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sealed");
-        SEAL.write(&path, b"some content").unwrap();
+        let mut file = SEAL.create(&path).unwrap();
+        file.write_all(b"some ").and_then(|()| file.write_all(b"content")).unwrap();
+        assert_eq!(file.commit().unwrap(), 32 + 12);
         assert_eq!(SEAL.read(&path, 1000).unwrap(), b"some content");
         let good = std::fs::read(&path).unwrap();
         for bit in 0..good.len() * 8 {

@@ -5,13 +5,13 @@
 mod common;
 
 use common::*;
-use noisyor::corpus::{Corpus, Item, align, group_identical};
+use noisyor::corpus::{Corpus, Item, align};
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::cpu::Probe;
 use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Work};
 use noisyor::network::{Network, Weights};
 use noisyor::numeric::f64::{beta, log1mexp, softplus};
-use noisyor::train::{BatchSize, Ended, Outcome, StepRule, TrainOptions, train};
+use noisyor::train::{BatchSize, Begin, Ended, Outcome, StepRule, TrainOptions, train};
 use noisyor::{Error, Result, exact, infer};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -46,7 +46,7 @@ fn train_on(network: &Network, docs: &[Vec<u32>], options: TrainOptions) -> Resu
     let (corpus, alignment) = corpus_of(network, docs.to_vec());
     let (options, monitor) = (options.check()?, Monitor::default());
     let docs = alignment.docs(&corpus);
-    train(&network.graph, None, docs, &options, &mut CpuEStep::new(), &monitor, &mut |_| Ok(()))
+    train(Begin::New(&network.graph, None), docs, &options, &mut CpuEStep::new(), &monitor, &mut |_| Ok(()))
 }
 
 fn assert_finite(weights: &Weights) {
@@ -111,7 +111,10 @@ fn tokens_that_the_model_does_not_know_are_left_out_and_counted() {
 fn documents_that_differ_in_unknown_tokens_only_are_identical() {
     let network = network_of(0, 2, &[], vec![0.1; 2]);
     let (corpus, alignment) = corpus_of(&network, [vec![1, 5], vec![0], vec![1], vec![9], vec![]]);
-    assert_eq!(group_identical(&alignment.docs(&corpus)), [0, 1, 0, 3, 3]);
+    let item = |doc_ix, count| Item { doc_ix, count };
+    let docs = alignment.docs(&corpus);
+    assert_eq!(Item::shared(&docs, &[0, 1, 2, 3, 4]), [item(0, 2), item(1, 1), item(3, 2)]);
+    assert_eq!(Item::shared(&docs, &[4, 2, 1]), [item(1, 1), item(2, 1), item(4, 1)]);
 }
 
 #[test]
@@ -377,7 +380,7 @@ fn a_repeated_document_is_run_once_and_counted_often() {
     let (corpus, alignment) = corpus_of(&network, vec![vec![0]; 1000]);
     let docs = alignment.docs(&corpus);
     let all: Vec<u32> = (0..1000).collect();
-    let items = Item::shared(&all, &group_identical(&docs));
+    let items = Item::shared(&docs, &all);
     assert_eq!(items, [Item { doc_ix: 0, count: 1000 }]);
     let options = EStepOptions::default();
     let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();

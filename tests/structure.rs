@@ -8,7 +8,7 @@ use noisyor::estep::{Monitor, cpu::CpuEStep};
 use noisyor::network::{Graph, Network, save};
 use noisyor::rng::{Stream, rng};
 use noisyor::structure::{Anchor, GraphOptions, learn_graph};
-use noisyor::train::{TrainOptions, train};
+use noisyor::train::{Begin, TrainOptions, train};
 use rand::RngExt;
 use std::collections::BTreeSet;
 
@@ -322,8 +322,7 @@ fn a_learned_graph_is_better_than_a_random_one() {
         let alignment = align(&corpus, &tokens);
         let options = TrainOptions { valid: 0.3, epochs: 10, ..TrainOptions::default() }.check().unwrap();
         let outcome = train(
-            graph,
-            None,
+            Begin::New(graph, None),
             alignment.docs(&corpus),
             &options,
             &mut CpuEStep::new(),

@@ -18,7 +18,8 @@ mod topics;
 mod train;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub(crate) use common::{Common, tell};
 
 /// Trains noisy-OR Bayesian networks: hierarchical topic models of binary data.
@@ -39,7 +40,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Train(train::Args),
+    Train(Box<train::Args>),
     Corpus(corpus::Args),
     Graph(graph::Args),
     Infer(infer::Args),
@@ -52,12 +53,29 @@ enum Command {
     Devices(devices::Args),
 }
 
+/// Whether an option was typed, not left at its default.
+fn is_given(matches: &ArgMatches, option: &str) -> bool {
+    matches.value_source(option) == Some(ValueSource::CommandLine)
+}
+
+/// The arguments of `train` as they were typed once.
+fn parse_train(arguments: &[String]) -> Option<train::Args> {
+    match Cli::try_parse_from(std::iter::once("noisyor").chain(arguments.iter().map(String::as_str))) {
+        Ok(Cli { command: Command::Train(args), .. }) => Some(*args),
+        _ => None,
+    }
+}
+
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> Result<()> {
-    let Cli { command, common } = Cli::parse();
+    let given = Cli::command().get_matches();
+    let Cli { command, common } = Cli::from_arg_matches(&given).unwrap_or_else(|e| e.exit());
     common.start_threads()?;
     match command {
-        Command::Train(args) => train::run(args, &common),
+        Command::Train(args) => {
+            let given = given.subcommand_matches("train");
+            train::run(*args, &|option| given.is_some_and(|given| is_given(given, option)), &common)
+        }
         Command::Corpus(args) => corpus::run(args, &common),
         Command::Graph(args) => graph::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),

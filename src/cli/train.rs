@@ -1,8 +1,10 @@
 //! `noisyor train`: from documents to a trained network.
 
 mod args;
+mod checkpoints;
 mod inputs;
 mod report;
+mod resume;
 
 use super::common::{BackendArgs, interruptible};
 use super::corpus_args::{CorpusArgs, Verifying};
@@ -11,14 +13,16 @@ use super::graph_args::GraphArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use args::TrainingArgs;
+use checkpoints::{CheckpointArgs, Keeper};
 use inputs::{Inputs, Start};
 use noisyor::estep::{EStep, Monitor};
 use noisyor::network::{Graph, Network, Weights};
 use noisyor::report::name_topics;
 use noisyor::train::{
-    CheckedOptions, Ended, Event, Metrics, Outcome, RefineStage, RunFolder, TrainOptions, train,
+    Begin, CheckedOptions, Ended, Event, Metrics, Outcome, RefineStage, RunFolder, State, TrainOptions, train,
 };
 use noisyor::{Error, Result as LibResult};
+use resume::Job;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,6 +38,7 @@ use std::time::{Duration, Instant};
   noisyor train documents.jsonl --topics 300,100 -o run
   noisyor train documents.jsonl --topics 33,11 --max-edges 707 --refine --test 0.3 -o run
   noisyor train documents.jsonl --graph topics.tsv -o run --epochs 100 --batch full
+  noisyor train --resume run
   noisyor train documents.svm --graph model.json --step adam --rate 0.05 --valid 0.3 --seed 7")]
 pub(crate) struct Args {
     /// Corpus [default: the bundled sample]
@@ -42,8 +47,12 @@ pub(crate) struct Args {
     #[arg(long)]
     graph: Option<PathBuf>,
     /// Run folder to make [default: the next free runs/NNN]
-    #[arg(short, long, value_name = "RUN")]
+    #[arg(short, long, value_name = "RUN", conflicts_with = "resume")]
     output: Option<PathBuf>,
+    /// Go on with a run that was stopped, with the options it began with: the end is the same as if it had never stopped. A
+    /// corpus that was moved can be named; --epochs, --steps and --patience may be more than before
+    #[arg(long, value_name = "RUN")]
+    resume: Option<PathBuf>,
     #[command(flatten)]
     reading: CorpusArgs,
     /// Seed of everything random
@@ -54,6 +63,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     training: TrainingArgs,
     #[command(flatten)]
+    checkpoints: CheckpointArgs,
+    #[command(flatten)]
     estep: EStepArgs,
     #[command(flatten)]
     backend: BackendArgs,
@@ -62,30 +73,47 @@ pub(crate) struct Args {
     cache_mb: usize,
 }
 
-pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
-    let learns = args.graph.is_none();
-    let options =
-        args.training.options(args.estep.options()?, args.learning.max_edges(), learns, args.seed)?;
-    let mut estep = args.backend.open(common, args.cache_mb)?;
+pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) -> Result<()> {
+    let mut job = match args.resume.clone() {
+        Some(run) => Job::resume(&run, args, is_given, common)?,
+        None => Job::new(args)?,
+    };
+    let is_new = job.folder.is_none();
+    let mut estep = job.args.backend.open(common, job.args.cache_mb)?;
     let estep = estep.as_mut();
     let monitor = interruptible(common)?;
-    let inputs = args.inputs(common, &monitor)?;
+    let (start, state) = job.standing.take().unzip();
+    let inputs = job.args.inputs(start, common, &monitor)?;
+    job.check_corpus(&inputs.corpus)?;
     let verifying = Verifying::start(&inputs.corpus, &monitor);
-    let mut folder = RunFolder::create(args.output.as_deref())?;
-    let trained = inputs.start(&args, &options, common, &monitor).and_then(|start| {
+    let mut folder = match job.folder.take() {
+        Some(folder) => folder,
+        None => RunFolder::create(job.args.output.as_deref())?,
+    };
+    let trained = (|| {
+        job.args.describe(&inputs, &estep.name(), &mut job.about);
+        // Whatever happens from now on, the run can begin again with what it was given.
+        folder.write_config(&job.options, &job.about)?;
+        let start = inputs.start(&job.args, &job.options, common, &monitor)?;
+        if state.is_none() {
+            start.keep(&folder, &mut job.about)?;
+        }
         let outcome =
-            train_with_progress(&args, &inputs, &start, &options, estep, &monitor, &mut folder, common)?;
+            train_with_progress(&mut job, &inputs, &start, state, estep, &monitor, &mut folder, common)?;
         Ok((start, outcome))
-    });
+    })();
     let (start, outcome) = match verifying.finish(trained) {
         Ok(trained) => trained,
         Err(error) => {
-            folder.discard_if_empty();
+            if is_new {
+                folder.discard_if_empty();
+            }
             return Err(error.into());
         }
     };
+    let options = &job.options;
     let metrics = outcome.metrics.as_ref();
-    let network = finished(&start, &options, &outcome.graph, &outcome.weights, &outcome.reseeded, metrics);
+    let network = finished(&start, options, &outcome.graph, &outcome.weights, &outcome.reseeded, metrics);
     folder.save_model(&network)?;
     let budget = options.refine.as_ref().and_then(|refine| refine.max_edges);
     if let Some(most) = budget.filter(|&most| network.graph.n_edges() > most) {
@@ -94,11 +122,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             "stopped while refining: the model has {n_edges} edges, more than --max-edges {most}"
         ));
     }
-    report::report(&args, &inputs, start, &network, &options, estep, &outcome, folder.path(), common)?;
-    match outcome.ended {
-        Ended::Interrupted => Err(Error::Interrupted.into()),
-        _ => Ok(()),
+    report::report(&job.args, &inputs, start, &network, options, estep, &outcome, folder.path(), common)?;
+    if outcome.ended == Ended::Interrupted {
+        common.say(format_args!("to go on: noisyor train --resume {}", folder.path().display()));
+        return Err(Error::Interrupted.into());
     }
+    Ok(())
 }
 
 /// The model of these weights. Topics whose words refinement chose are named after those.
@@ -118,7 +147,7 @@ fn finished(
     };
     if options.refine.is_some() {
         let all: Vec<u32> = (0..graph.n_topics() as u32).collect();
-        name_topics(&mut network, if start.learning.is_some() { &all } else { reseeded });
+        name_topics(&mut network, if !start.learning.is_null() { &all } else { reseeded });
         network.drop_empty_topics();
     }
     network
@@ -129,17 +158,17 @@ const SAVE_EVERY: Duration = Duration::from_secs(30);
 
 #[allow(clippy::too_many_arguments)]
 fn train_with_progress(
-    args: &Args,
+    job: &mut Job,
     inputs: &Inputs,
     start: &Start,
-    options: &CheckedOptions,
+    state: Option<Box<State>>,
     estep: &mut dyn EStep,
     monitor: &Arc<Monitor>,
     folder: &mut RunFolder,
     common: &Common,
 ) -> LibResult<Outcome> {
+    let Job { args, options, about, .. } = job;
     let graph = &start.graph;
-    let mut about = args.about(inputs, start, &estep.name());
     common.say(format_args!(
         "{} documents, {} topics, {} tokens, {} edges; {} on {} threads",
         inputs.corpus.n_docs(),
@@ -150,14 +179,19 @@ fn train_with_progress(
         rayon::current_num_threads()
     ));
     let (mut progress, mut last_valid, mut last_save) = (None, None, Instant::now());
-    train(graph, start.weights.as_ref(), inputs.docs(), options, estep, monitor, &mut |event| {
+    let mut keeper = Keeper::new(&args.checkpoints, state.as_ref().map(|state| state.step()));
+    let begin = match state {
+        Some(state) => Begin::At(graph, state),
+        None => Begin::New(graph, start.weights.as_ref()),
+    };
+    train(begin, inputs.docs(), options, estep, monitor, &mut |event| {
         match *event {
             Event::Started {
                 n_train,
                 n_valid,
                 n_test,
-                n_distinct,
                 n_steps,
+                steps_done,
                 n_batches,
                 refine_epochs,
                 leak_floor,
@@ -167,15 +201,18 @@ fn train_with_progress(
                 about["test_docs"] = json!(n_test);
                 about["batches_per_epoch"] = json!(n_batches);
                 about["leak_floor"] = json!(leak_floor);
-                folder.write_config(options, about.take())?;
+                folder.write_config(options, about)?;
                 let n_batches = n_batches as u64;
                 let n_epochs = n_steps.div_ceil(n_batches);
                 let n_evaluations = n_epochs.div_ceil(u64::from(options.eval_every));
                 let n_docs = (n_steps / n_batches + u64::from(refine_epochs)) * n_train as u64
                     + n_evaluations * n_valid as u64;
+                // What was done before is not done again; steps of refinement are larger, so it is a guess.
+                let left = 1.0 - (steps_done as f64 / n_steps.max(1) as f64).min(1.0);
+                let n_docs = (n_docs as f64 * left) as u64;
                 let test = if n_test > 0 { format!(", {n_test} kept for the test") } else { String::new() };
                 common.say(format_args!(
-                    "training on {n_train} documents ({n_distinct} distinct), {n_valid} held out{test}; \
+                    "training on {n_train} documents, {n_valid} held out{test}; \
                      epochs: {n_epochs}, steps: {n_steps} at most{}",
                     if refine_epochs > 0 {
                         format!(", after {refine_epochs} to refine the graph")
@@ -185,6 +222,7 @@ fn train_with_progress(
                 ));
                 progress = Some(Progress::start(common, monitor, "training", n_docs));
             }
+            Event::Safe { state, last } => keeper.look(folder, state, last, common)?,
             Event::Refined { stage, n_edges } => {
                 if let Some(progress) = &progress {
                     progress.line(&format!("{}: {n_edges} edges", stage_line(stage)));

@@ -1,8 +1,9 @@
 //! Identical documents share one E-step: an item is a document and how often it counts.
 
 use super::Docs;
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::hash::BuildHasher;
+use rayon::prelude::*;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 
 /// A document to run, standing for `count` identical ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,33 +14,35 @@ pub struct Item {
     pub count: u32,
 }
 
-/// For every document, the first one in the corpus with the same tokens.
-pub fn group_identical(docs: &Docs<'_>) -> Vec<u32> {
-    let mut first_with: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-    let (mut tokens, mut group) = (Vec::new(), Vec::with_capacity(docs.n_docs()));
-    for doc_ix in 0..docs.n_docs() {
-        tokens.clear();
-        tokens.extend(docs.tokens(doc_ix));
-        let firsts = first_with.entry(FxBuildHasher.hash_one(&tokens)).or_default();
-        let same = firsts.iter().find(|&&first| docs.tokens(first as usize).eq(tokens.iter().copied()));
-        group.push(same.copied().unwrap_or_else(|| {
-            firsts.push(doc_ix as u32);
-            doc_ix as u32
-        }));
-    }
-    group
-}
-
 impl Item {
     /// The given documents as items, one each.
     pub fn each(doc_ixs: &[u32]) -> Vec<Self> {
         doc_ixs.iter().map(|&doc_ix| Self { doc_ix, count: 1 }).collect()
     }
 
-    /// The given documents as items, identical ones joined, in the order of their groups.
-    pub fn shared(doc_ixs: &[u32], group: &[u32]) -> Vec<Self> {
-        let mut firsts: Vec<u32> = doc_ixs.iter().map(|&doc_ix| group[doc_ix as usize]).collect();
-        firsts.sort_unstable();
-        firsts.chunk_by(|a, b| a == b).map(|run| Self { doc_ix: run[0], count: run.len() as u32 }).collect()
+    /// The given documents as items by number; the first of identical ones stands for them.
+    pub fn shared(docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<Self> {
+        let hash = |doc_ix: u32| {
+            let mut hash = FxHasher::default();
+            docs.tokens(doc_ix as usize).for_each(|token| hash.write_u32(token));
+            hash.finish()
+        };
+        let mut hashed: Vec<(u64, u32)> = doc_ixs.par_iter().map(|&doc_ix| (hash(doc_ix), doc_ix)).collect();
+        hashed.par_sort_unstable();
+        let mut items: Vec<Self> = Vec::with_capacity(hashed.len());
+        for alike in hashed.chunk_by(|a, b| a.0 == b.0) {
+            // Documents with one hash may still differ.
+            let first = items.len();
+            for &(_, doc_ix) in alike {
+                let same =
+                    |item: &&mut Self| docs.tokens(item.doc_ix as usize).eq(docs.tokens(doc_ix as usize));
+                match items[first..].iter_mut().find(same) {
+                    Some(item) => item.count += 1,
+                    None => items.push(Self { doc_ix, count: 1 }),
+                }
+            }
+        }
+        items.sort_unstable_by_key(|item| item.doc_ix);
+        items
     }
 }

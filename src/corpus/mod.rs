@@ -21,7 +21,7 @@ pub use check::{Lengths, Summary, check};
 pub use column::Strings;
 pub use document::{Document, Words};
 pub use documents::Corpus;
-pub use groups::{Item, group_identical};
+pub use groups::Item;
 pub use ingest::{IngestOptions, Ingested, Sink, ingest, ingest_reader, read};
 pub use read::{Format, ReadOptions};
 pub use sample::{sample_corpus, sample_network};

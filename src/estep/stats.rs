@@ -2,9 +2,10 @@
 
 use super::Params;
 use crate::network::Graph;
+use serde::{Deserialize, Serialize};
 
 /// Sums over a batch of D documents, each counted as often as its item says.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// D.
     pub n_docs: f64,

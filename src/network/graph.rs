@@ -1,10 +1,12 @@
 //! The directed acyclic graph: topics `0..K`, then tokens `K..K+T`, edges in CSR by child and by parent.
 
 use super::colour;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// A validated topic graph. An edge's number is its place in the parent CSR: by child, then by parent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Csr", try_from = "Csr")]
 pub struct Graph {
     n_topics: usize,
     n_tokens: usize,
@@ -16,6 +18,43 @@ pub struct Graph {
     topic_order: Vec<u32>,
     colours: Vec<u32>,
     n_colours: usize,
+}
+
+/// A graph as it is kept: its parents by child.
+#[derive(Serialize, Deserialize)]
+struct Csr {
+    n_topics: usize,
+    n_tokens: usize,
+    offsets: Vec<u32>,
+    parents: Vec<u32>,
+}
+
+impl From<Graph> for Csr {
+    fn from(graph: Graph) -> Self {
+        let Graph { n_topics, n_tokens, parent_offsets, parents, .. } = graph;
+        Self { n_topics, n_tokens, offsets: parent_offsets, parents }
+    }
+}
+
+impl TryFrom<Csr> for Graph {
+    type Error = String;
+
+    fn try_from(csr: Csr) -> Result<Self, String> {
+        let Csr { n_topics, n_tokens, offsets, parents } = csr;
+        let n_nodes = n_topics.checked_add(n_tokens).filter(|n| n.checked_add(1) == Some(offsets.len()));
+        let ends = (offsets.first(), offsets.last().map(|&end| end as usize));
+        if n_nodes.is_none() || !offsets.is_sorted() || ends != (Some(&0), Some(parents.len())) {
+            return Err("the offsets of its edges are no offsets".into());
+        }
+        let into = |child: usize| &parents[offsets[child] as usize..offsets[child + 1] as usize];
+        let edges: Vec<(u32, u32)> = (0..offsets.len() - 1)
+            .flat_map(|child| into(child).iter().map(move |&parent| (parent, child as u32)))
+            .collect();
+        let built = Self::build(n_topics, n_tokens, &edges, &|node| node.to_string());
+        let (graph, order) = built.map_err(|fault| fault.message)?;
+        let in_order = order.iter().enumerate().all(|(at, &edge)| at == edge as usize);
+        in_order.then_some(graph).ok_or_else(|| "its edges are out of order".into())
+    }
 }
 
 /// Why a list of edges is not a graph.

@@ -1,6 +1,7 @@
 //! The weights of a network: one leak a node, one weight an edge.
 
 use super::Graph;
+use serde::{Deserialize, Serialize};
 
 /// Larger weights are refused: exp(-w) is zero long before, and sums of them would leave the range of f32.
 pub const MAX_WEIGHT: f64 = 1e6;
@@ -13,7 +14,7 @@ pub(super) fn is_weight(weight: f64) -> bool {
 /// Leak and edge weights, f64 on the host; the fast path derives its f32 parameters from them.
 ///
 /// Training rounds every step to f32, so that a model file holds exactly the weights that were trained.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// `w0_i` of every node, topics first.
     pub leak: Vec<f64>,

@@ -28,7 +28,7 @@ pub struct Metrics {
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event<'a> {
-    /// Training starts: documents to train on, to validate on, distinct ones among the former.
+    /// Training starts, or goes on.
     Started {
         /// Training documents.
         n_train: usize,
@@ -36,10 +36,10 @@ pub enum Event<'a> {
         n_valid: usize,
         /// Test documents, which are left alone.
         n_test: usize,
-        /// Distinct training documents; identical ones share an E-step.
-        n_distinct: usize,
-        /// Weight steps at most.
+        /// Weight steps at most, those of refinement not counted.
         n_steps: u64,
+        /// Weight steps taken before, by a training that goes on.
+        steps_done: u64,
         /// Weight steps per epoch.
         n_batches: usize,
         /// Epochs that refinement takes before, at most.
@@ -57,6 +57,13 @@ pub enum Event<'a> {
         graph: &'a crate::network::Graph,
         /// The weights evaluated.
         weights: &'a crate::network::Weights,
+    },
+    /// Training could go on from here, if it were stopped.
+    Safe {
+        /// Where it stands.
+        state: &'a super::State,
+        /// Whether it stops here.
+        last: bool,
     },
     /// Refinement changed the graph, and trains on.
     Refined {

@@ -1,19 +1,39 @@
-//! The run folder: model, config and metrics.
+//! The run folder: model, config, metrics, the graph that training started from, and checkpoints.
 
-use super::{Metrics, TrainOptions};
+use super::checkpoint::{Checkpoint, Checkpoints};
+use super::{Metrics, State, TrainOptions};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::network::{Network, save};
-use serde_json::json;
+use crate::lock::{FolderLock, LOCK_FILE};
+use crate::network::{Network, load_model, save};
+use serde_json::{Value, json};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A folder that holds `model.safetensors`, `config.json` and `metrics.jsonl`.
+/// A longer config is none of ours.
+const MAX_CONFIG: u64 = 1 << 26;
+
+/// A folder that one process trains in.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     metrics: File,
+    metrics_len: u64,
+    config: String,
+    checkpoints: Checkpoints,
+    _lock: FolderLock,
+}
+
+/// What a run folder held when it was opened.
+#[derive(Debug)]
+pub struct Found {
+    /// Every option as used, and what else the run wrote down.
+    pub config: Value,
+    /// The newest sound checkpoint, if there is one.
+    pub checkpoint: Option<(PathBuf, Checkpoint)>,
+    /// Newer ones that are not.
+    pub damaged: Vec<Error>,
 }
 
 impl RunFolder {
@@ -22,20 +42,56 @@ impl RunFolder {
         let path = match path {
             Some(path) => {
                 fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
-                let mut entries = fs::read_dir(path).map_err(|e| Error::io(path, e))?;
-                if entries.next().is_some() {
-                    let path = path.display();
-                    return Err(Error::Usage(format!(
-                        "{path} is not empty; give another folder with -o, or empty it"
-                    )));
-                }
                 path.to_owned()
             }
             None => next_free()?,
         };
+        let lock = FolderLock::take(&path)?;
+        let entries = fs::read_dir(&path).map_err(|e| Error::io(&path, e))?;
+        if entries.flatten().any(|entry| entry.file_name() != LOCK_FILE) {
+            return Err(Error::Usage(format!(
+                "{0} is not empty; give another folder with -o, empty it, or go on with the run in it by --resume {0}",
+                path.display()
+            )));
+        }
         let file = path.join("metrics.jsonl");
         let metrics = File::create(&file).map_err(|e| Error::io(&file, e))?;
-        Ok(Self { path, metrics })
+        let checkpoints = Checkpoints::none(path.join("checkpoint"));
+        Ok(Self { path, metrics, metrics_len: 0, config: String::new(), checkpoints, _lock: lock })
+    }
+
+    /// Opens the folder of a run that stopped.
+    pub fn open(path: &Path) -> Result<(Self, Found)> {
+        let config_path = path.join("config.json");
+        if !path.join("checkpoint").is_dir() && !config_path.is_file() {
+            return Err(Error::Usage(format!(
+                "{} is no run folder: it has neither checkpoints nor config.json; give one that 'train' made",
+                path.display()
+            )));
+        }
+        let lock = FolderLock::take(path)?;
+        let folder = path.join("checkpoint");
+        [path, &folder].into_iter().for_each(files::remove_left_over);
+        let (checkpoints, checkpoint, damaged) = Checkpoints::open(folder)?;
+        let (config_path, config) = match &checkpoint {
+            Some((path, checkpoint)) => (path.clone(), checkpoint.config.clone()),
+            None => {
+                let bytes = files::read(&config_path, MAX_CONFIG)?;
+                (config_path, String::from_utf8_lossy(&bytes).into_owned())
+            }
+        };
+        let value = serde_json::from_str(&config)
+            .map_err(|e| Error::input(&config_path, None, format!("the config is not JSON: {e}")))?;
+        let file = path.join("metrics.jsonl");
+        let failed = |e| Error::io(&file, e);
+        let mut metrics =
+            File::options().write(true).create(true).truncate(false).open(&file).map_err(failed)?;
+        // Evaluations that came after the checkpoint will come again.
+        let there = metrics.metadata().map_err(failed)?.len();
+        let metrics_len = there.min(checkpoint.as_ref().map_or(0, |(_, checkpoint)| checkpoint.metrics_len));
+        metrics.set_len(metrics_len).and_then(|()| metrics.seek(SeekFrom::End(0))).map_err(failed)?;
+        let folder = Self { path: path.to_owned(), metrics, metrics_len, config, checkpoints, _lock: lock };
+        Ok((folder, Found { config: value, checkpoint, damaged }))
     }
 
     /// The folder's path.
@@ -48,19 +104,34 @@ impl RunFolder {
         self.path.join("model.safetensors")
     }
 
+    fn graph_path(&self) -> PathBuf {
+        self.path.join("graph.safetensors")
+    }
+
     /// Writes every option as used, and what else the caller knows.
-    pub fn write_config(&self, options: &TrainOptions, about: serde_json::Value) -> Result<()> {
+    pub fn write_config(&mut self, options: &TrainOptions, about: &Value) -> Result<()> {
         let config = json!({"version": env!("CARGO_PKG_VERSION"), "options": options, "run": about});
-        let text = serde_json::to_string_pretty(&config).map_err(|e| Error::Usage(e.to_string()))? + "\n";
-        files::replace(&self.path.join("config.json"), text.as_bytes())
+        self.config = serde_json::to_string_pretty(&config).map_err(|e| Error::Usage(e.to_string()))? + "\n";
+        files::replace(&self.path.join("config.json"), self.config.as_bytes())
+    }
+
+    /// Writes the graph that training starts from, with its weights.
+    pub fn save_graph(&self, network: &Network) -> Result<()> {
+        save(network, &self.graph_path())
+    }
+
+    /// Reads it again.
+    pub fn load_graph(&self) -> Result<Network> {
+        load_model(&self.graph_path())
     }
 
     /// Removes the folder again, if nothing was trained.
     pub fn discard_if_empty(self) {
-        if self.metrics.metadata().is_ok_and(|file| file.len() == 0) && !self.model_path().exists() {
+        if self.metrics_len == 0 && !self.model_path().exists() && !self.path.join("checkpoint").exists() {
             // Nothing of worth is in it; what cannot be removed stays.
-            let _ = fs::remove_file(self.path.join("metrics.jsonl"));
-            let _ = fs::remove_file(self.path.join("config.json"));
+            for name in ["metrics.jsonl", "config.json", "graph.safetensors", LOCK_FILE] {
+                let _ = fs::remove_file(self.path.join(name));
+            }
             let _ = fs::remove_dir(&self.path);
         }
     }
@@ -68,7 +139,17 @@ impl RunFolder {
     /// Adds a line of metrics.
     pub fn write_metrics(&mut self, metrics: &Metrics) -> Result<()> {
         let line = serde_json::to_string(metrics).map_err(|e| Error::Usage(e.to_string()))? + "\n";
-        self.metrics.write_all(line.as_bytes()).map_err(|e| Error::io(&self.path.join("metrics.jsonl"), e))
+        self.metrics
+            .write_all(line.as_bytes())
+            .map_err(|e| Error::io(&self.path.join("metrics.jsonl"), e))?;
+        self.metrics_len += line.len() as u64;
+        Ok(())
+    }
+
+    /// Writes a checkpoint; returns its length.
+    pub fn save_checkpoint(&mut self, state: &State) -> Result<u64> {
+        self.metrics.sync_data().map_err(|e| Error::io(&self.path.join("metrics.jsonl"), e))?;
+        self.checkpoints.write(&self.config, self.metrics_len, state)
     }
 
     /// Saves the model.

@@ -1,18 +1,22 @@
-//! Training: options, the epoch loop, the weight step, refinement of the graph, what it tells, and the run folder.
+//! Training: options, the epoch loop, the weight step, refinement of the graph, what it tells, the run folder and its checkpoints.
 
+mod checkpoint;
 mod event;
 mod folder;
 mod options;
 mod refine;
 mod run;
 mod schedule;
+mod state;
 mod step;
 mod trainer;
 
+pub use checkpoint::Checkpoint;
 pub use event::{Event, Metrics, RefineStage};
-pub use folder::RunFolder;
+pub use folder::{Found, RunFolder};
 pub use options::{BatchSize, CheckedOptions, StepRule, TrainOptions};
 pub use refine::RefineOptions;
-pub use run::{Ended, Outcome, train};
+pub use run::{Begin, Ended, Outcome, train};
 pub use schedule::RateSchedule;
+pub use state::State;
 pub use step::Stepper;

@@ -4,6 +4,7 @@ use super::{RateSchedule, StepRule};
 use crate::error::{Error, Result};
 use crate::estep::Stats;
 use crate::network::{Graph, Weights};
+use serde::{Deserialize, Serialize};
 
 /// Exponent of the stepwise average: batch t has weight (t + 2)^-0.55.
 const STEPWISE_POWER: f64 = -0.55;
@@ -31,20 +32,37 @@ pub struct Stepper {
     n_docs: f64,
     /// Batches per epoch, and in all.
     n_steps: (u64, u64),
+    /// What the rule remembers.
+    pub(super) memory: Memory,
+}
+
+/// What a rule remembers from step to step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
     step: u64,
     state: State,
 }
 
-/// What a rule remembers.
-#[derive(Debug, Clone)]
+impl Memory {
+    /// Whether it belongs to a graph.
+    pub(super) fn fits(&self, graph: &Graph) -> bool {
+        match &self.state {
+            State::Nothing => true,
+            State::Counts { edge, leak, topic_q } => {
+                (edge.len(), leak.len(), topic_q.len())
+                    == (graph.n_edges(), graph.n_nodes(), graph.n_topics())
+            }
+            State::Moments(moments) => moments.len() == graph.n_edges() + graph.n_nodes(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 enum State {
+    #[default]
     Nothing,
     /// Averages per document of `w N`, `w0 L` and Q.
-    Counts {
-        edge: Vec<f64>,
-        leak: Vec<f64>,
-        topic_q: Vec<f64>,
-    },
+    Counts { edge: Vec<f64>, leak: Vec<f64>, topic_q: Vec<f64> },
     /// First and second moments, edges then leaks.
     Moments(Vec<[f64; 2]>),
 }
@@ -59,7 +77,7 @@ impl Stepper {
         n_steps: (u64, u64),
     ) -> Self {
         let range = Range { floor, leak_floor, cap };
-        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, step: 0, state: State::Nothing }
+        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory: Memory::default() }
     }
 
     /// The step from a batch's sums (tail included), projected and rounded to f32. Fails, naming it, on a
@@ -78,7 +96,7 @@ impl Stepper {
         if let Some(fault) = non_finite(weights) {
             return Err(Error::Numeric(format!(
                 "{fault} after weight step {}: lower --rate, or use --step em, which has none",
-                self.step
+                self.memory.step
             )));
         }
         let Range { floor, leak_floor, cap } = self.range;
@@ -102,11 +120,11 @@ impl Stepper {
                 self.adam(graph, weights, stats, rate * self.factor(schedule))
             }
         }
-        self.step += 1;
+        self.memory.step += 1;
     }
 
     fn factor(&self, schedule: RateSchedule) -> f64 {
-        schedule.factor(self.step, self.n_steps.0, self.n_steps.1)
+        schedule.factor(self.memory.step, self.n_steps.0, self.n_steps.1)
     }
 
     /// `w = n / (Q + lambda / D)`, `w0 = n_0`, with counts per document: this batch's where it is the whole
@@ -121,9 +139,9 @@ impl Stepper {
         let mut topic_q: Vec<f64> = stats.topic_q.iter().map(|q| q * per_doc).collect();
         let is_batch_of_many = self.n_steps.0 > 1;
         if let (true, State::Counts { edge: old_edge, leak: old_leak, topic_q: old_q }) =
-            (is_batch_of_many, &self.state)
+            (is_batch_of_many, &self.memory.state)
         {
-            let new = (self.step as f64 + 2.0).powf(STEPWISE_POWER);
+            let new = (self.memory.step as f64 + 2.0).powf(STEPWISE_POWER);
             for (now, old) in [(&mut edge, old_edge), (&mut leak, old_leak), (&mut topic_q, old_q)] {
                 now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
             }
@@ -136,15 +154,15 @@ impl Stepper {
             }
         }
         weights.leak.copy_from_slice(&leak);
-        self.state = State::Counts { edge, leak, topic_q };
+        self.memory.state = State::Counts { edge, leak, topic_q };
     }
 
     fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, rate: f64) {
-        if !matches!(self.state, State::Moments(_)) {
-            self.state = State::Moments(vec![[0.0; 2]; graph.n_edges() + graph.n_nodes()]);
+        if !matches!(self.memory.state, State::Moments(_)) {
+            self.memory.state = State::Moments(vec![[0.0; 2]; graph.n_edges() + graph.n_nodes()]);
         }
-        let State::Moments(moments) = &mut self.state else { return };
-        let time = self.step as f64 + 1.0;
+        let State::Moments(moments) = &mut self.memory.state else { return };
+        let time = self.memory.step as f64 + 1.0;
         let (unbias1, unbias2) = (1.0 / (1.0 - ADAM_BETA1.powf(time)), 1.0 / (1.0 - ADAM_BETA2.powf(time)));
         each_gradient(graph, weights, stats, |at, weight, gradient, _| {
             let [first, second] = &mut moments[at];

@@ -1,24 +1,27 @@
-//! One training in progress: epochs of E-steps and weight steps, evaluations, the best weights so far.
+//! One training in progress: slices of documents, weight steps, evaluations, the best weights so far.
 
+use super::state::{Best, Partial, Phase, Since, State};
 use super::{BatchSize, CheckedOptions, Ended, Event, Metrics, Stepper};
 use crate::corpus::{Docs, Item};
-use crate::error::Result;
-use crate::estep::{EStep, Monitor, Params, Sink, Stats, Work};
-use crate::network::{Graph, Weights};
+use crate::error::{Error, Result};
+use crate::estep::{DocResults, EStep, Monitor, Params, Sink, Stats, Work};
 use crate::rng::{Stream, rng};
 use rand::seq::SliceRandom;
+use std::ops::Range;
 use std::time::Instant;
 
 /// An evaluation must gain this many nats to reset the patience.
 pub(super) const GAIN: f64 = 1e-3;
+/// Documents of one run of the E-step at most: lists of documents stay short however large a batch is, and a batch can be left
+/// half done. Fixed, because sums are added slice by slice.
+pub(super) const SLICE_DOCS: usize = 1 << 17;
 
 /// Where training tells what happens; may fail to stop it.
 pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;
 
-/// What training needs and where it stands. The graph changes only by refinement.
+/// Where training stands, and what it works with.
 pub(super) struct Trainer<'a> {
-    pub(super) graph: Graph,
-    pub(super) weights: Weights,
+    pub(super) state: State,
     pub(super) docs: Docs<'a>,
     pub(super) options: &'a CheckedOptions,
     pub(super) estep: &'a mut dyn EStep,
@@ -26,79 +29,49 @@ pub(super) struct Trainer<'a> {
     /// Training documents, dealt out to batches: only the order of the batches changes from epoch to epoch, so batches
     /// packed for one epoch serve all others.
     train_docs: Vec<u32>,
-    group: &'a [u32],
-    valid_items: &'a [Item],
+    valid_docs: &'a [u32],
     leak_floor: f64,
-    start: Instant,
     n_batches: usize,
-    step: u64,
-    /// Of these, steps of refinement, each over all documents.
-    pub(super) full_steps: u64,
-    since: Since,
-    pub(super) best: Option<Best>,
-    without_gain: u32,
-}
-
-/// The best model so far.
-pub(super) struct Best {
-    pub(super) graph: Graph,
-    pub(super) weights: Weights,
-    pub(super) metrics: Metrics,
-}
-
-/// Sums since the last evaluation.
-#[derive(Default)]
-struct Since {
-    stats: Stats,
-    seconds: f64,
-}
-
-/// The documents of a training: which to train on, which share an E-step, which to evaluate by.
-pub(super) struct Material<'a> {
-    pub(super) train_docs: Vec<u32>,
-    pub(super) group: &'a [u32],
-    pub(super) valid_items: &'a [Item],
+    n_steps: u64,
+    /// The batches of an epoch in their order.
+    epoch: Option<(u64, Vec<u32>)>,
+    /// When training would have begun, had it never stopped.
+    start: Instant,
+    seconds_before: f64,
 }
 
 impl<'a> Trainer<'a> {
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
-        (graph, weights): (Graph, Weights),
+        state: State,
         docs: Docs<'a>,
-        material: Material<'a>,
+        (mut train_docs, valid_docs): (Vec<u32>, &'a [u32]),
         options: &'a CheckedOptions,
+        n_steps: u64,
         leak_floor: f64,
         estep: &'a mut dyn EStep,
         monitor: &'a Monitor,
     ) -> Self {
-        let Material { mut train_docs, group, valid_items } = material;
         let n_batches = options.batch.n_batches(train_docs.len());
         if options.batch != BatchSize::Full {
             train_docs.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
         }
+        let seconds_before = state.seconds;
         Self {
-            graph,
-            weights,
+            state,
             docs,
             options,
             estep,
             monitor,
             train_docs,
-            group,
-            valid_items,
+            valid_docs,
             leak_floor,
-            start: Instant::now(),
             n_batches,
-            step: 0,
-            full_steps: 0,
-            since: Since::default(),
-            best: None,
-            without_gain: 0,
+            n_steps,
+            epoch: None,
+            start: Instant::now(),
+            seconds_before,
         }
-    }
-
-    /// Steps taken so far.
-    pub(super) fn step(&self) -> u64 {
-        self.step
     }
 
     /// Number of training documents.
@@ -106,103 +79,233 @@ impl<'a> Trainer<'a> {
         self.train_docs.len()
     }
 
-    /// All training documents, identical ones joined.
-    pub(super) fn train_items(&self) -> Vec<Item> {
-        Item::shared(&self.train_docs, self.group)
+    /// Whether documents are held out.
+    pub(super) fn has_valid(&self) -> bool {
+        !self.valid_docs.is_empty()
     }
 
-    /// A weight step without memory, for `n_steps` steps to come.
-    pub(super) fn stepper(&self, n_batches: usize, n_steps: u64) -> Stepper {
-        let range = (self.options.floor, self.leak_floor, self.options.cap);
-        Stepper::new(self.options.step, range, self.train_docs.len(), (n_batches as u64, n_steps))
-    }
-
-    /// Epochs as the options have them, with evaluations, until all are done or nothing improves.
-    pub(super) fn run(&mut self, n_steps: u64, on_event: &mut OnEvent<'_>) -> Result<Ended> {
-        let mut stepper = self.stepper(self.n_batches, n_steps);
-        let last_step = self.step + n_steps;
-        for epoch in 0..self.options.epochs {
-            let mut batches: Vec<usize> = (0..self.n_batches).collect();
-            if epoch > 0 {
-                batches.shuffle(&mut rng(self.options.seed, Stream::Shuffle(u64::from(epoch))));
+    /// Goes on until there is nothing left to do or the user asks to stop; tells every state that it could go on from.
+    pub(super) fn run(&mut self, on_event: &mut OnEvent<'_>) -> Result<Ended> {
+        loop {
+            self.state.seconds = self.seconds();
+            let ended = match self.state.phase {
+                Phase::Ended(ended) => Some(ended),
+                _ => None,
+            };
+            on_event(&Event::Safe { state: &self.state, last: ended.is_some() })?;
+            if let Some(ended) = ended {
+                return Ok(ended);
             }
-            batches.truncate((last_step - self.step) as usize);
-            for batch_ix in batches {
-                let bound = |ix: usize| ix * self.train_docs.len() / self.n_batches;
-                let items = Item::shared(&self.train_docs[bound(batch_ix)..bound(batch_ix + 1)], self.group);
-                self.take_step(&mut stepper, &items)?;
-            }
-            let last = self.step >= last_step || epoch + 1 == self.options.epochs;
-            if last || (epoch + 1) % self.options.eval_every == 0 {
-                self.evaluate(true, on_event)?;
-                if self.options.patience > 0 && self.without_gain >= self.options.patience {
-                    return Ok(Ended::EarlyStop);
+            match self.advance(on_event) {
+                Err(Error::Interrupted) => {
+                    self.state.seconds = self.seconds();
+                    on_event(&Event::Safe { state: &self.state, last: true })?;
+                    return Ok(Ended::Interrupted);
                 }
-            }
-            if last {
-                break;
+                advanced => advanced?,
             }
         }
-        Ok(Ended::Finished)
     }
 
-    /// One E-step and one weight step.
-    pub(super) fn take_step(&mut self, stepper: &mut Stepper, items: &[Item]) -> Result<()> {
-        let begun = Instant::now();
-        let (mut stats, params) = self.run_estep(items, true, None)?;
-        stats.add_tail(&params);
-        stepper.step(&self.graph, &mut self.weights, &stats)?;
-        self.step += 1;
-        self.since.stats.add_totals(&stats);
-        self.since.seconds += begun.elapsed().as_secs_f64();
+    /// One slice, one evaluation or one change of the graph. Interrupted, it has changed nothing.
+    fn advance(&mut self, on_event: &mut OnEvent<'_>) -> Result<()> {
+        self.monitor.go_on()?;
+        if let Phase::Refining(refinement) = &mut self.state.phase {
+            let mut refinement = std::mem::take(refinement);
+            let advanced = refinement.advance(self, on_event);
+            // It stays where it is until it is done.
+            self.state.phase = match &advanced {
+                Ok(true) => Phase::Epochs { evaluation_due: self.n_steps == 0 },
+                _ => Phase::Refining(refinement),
+            };
+            return advanced.map(|_| ());
+        }
+        let done = self.epoch_steps();
+        if self.state.phase == (Phase::Epochs { evaluation_due: false }) && done < self.n_steps {
+            let batch = self.batch(done);
+            if self.take_slice(batch)? {
+                let epoch_over = self.epoch_steps().is_multiple_of(self.n_batches as u64);
+                let epoch = self.epoch_steps() / self.n_batches as u64;
+                let evaluation_due = self.epoch_steps() >= self.n_steps
+                    || epoch_over && epoch.is_multiple_of(u64::from(self.options.eval_every));
+                self.state.phase = Phase::Epochs { evaluation_due };
+            }
+            return Ok(());
+        }
+        self.evaluate(true, on_event)?;
+        let idle = self.options.patience > 0 && self.state.without_gain >= self.options.patience;
+        self.state.phase = match done >= self.n_steps {
+            _ if idle => Phase::Ended(Ended::EarlyStop),
+            true => Phase::Ended(Ended::Finished),
+            false => Phase::Epochs { evaluation_due: false },
+        };
         Ok(())
     }
 
-    /// The E-step at the current weights.
+    /// Weight steps besides those of refinement.
+    fn epoch_steps(&self) -> u64 {
+        self.state.step - self.state.full_steps
+    }
+
+    /// The training documents of a step, as a range of places.
+    fn batch(&mut self, step: u64) -> Range<usize> {
+        let n_batches = self.n_batches as u64;
+        let (epoch, at) = (step / n_batches, (step % n_batches) as usize);
+        if self.epoch.as_ref().is_none_or(|(known, _)| *known != epoch) {
+            let mut batches: Vec<u32> = (0..n_batches as u32).collect();
+            if epoch > 0 {
+                batches.shuffle(&mut rng(self.options.seed, Stream::Shuffle(epoch)));
+            }
+            self.epoch = Some((epoch, batches));
+        }
+        let batch_ix = self.epoch.as_ref().map_or(0, |(_, batches)| batches[at]) as usize;
+        let bound = |ix: usize| ix * self.train_docs.len() / self.n_batches;
+        bound(batch_ix)..bound(batch_ix + 1)
+    }
+
+    /// The E-step of the next slice of a batch and, if it is the last one, the weight step. Returns whether it was.
+    pub(super) fn take_slice(&mut self, batch: Range<usize>) -> Result<bool> {
+        let begun = Instant::now();
+        let begin = batch.start + self.state.partial_docs();
+        let end = batch.end.min(begin + SLICE_DOCS);
+        let items = self.items(&self.train_docs[begin..end]);
+        let (stats, params) = self.run_estep(&items, true, None)?;
+        let n_docs = end - batch.start;
+        let mut stats = match self.state.partial.take() {
+            Some(Partial { stats: mut sums, .. }) => {
+                sums.merge(&stats);
+                sums
+            }
+            None => stats,
+        };
+        let is_last = end == batch.end;
+        if is_last {
+            stats.add_tail(&params);
+            let mut stepper = self.stepper();
+            let stepped = stepper.step(&self.state.graph, &mut self.state.weights, &stats);
+            self.state.memory = stepper.memory;
+            stepped?;
+            self.state.step += 1;
+            self.state.since.stats.add_totals(&stats);
+        } else {
+            self.state.partial = Some(Partial { n_docs, stats });
+        }
+        self.state.since.seconds += begun.elapsed().as_secs_f64();
+        Ok(is_last)
+    }
+
+    /// The weight step with its memory, which it takes.
+    fn stepper(&mut self) -> Stepper {
+        let range = (self.options.floor, self.leak_floor, self.options.cap);
+        let n_steps = match self.state.phase {
+            Phase::Refining(_) => (1, 1),
+            _ => (self.n_batches as u64, self.n_steps),
+        };
+        let mut stepper = Stepper::new(self.options.step, range, self.train_docs.len(), n_steps);
+        stepper.memory = std::mem::take(&mut self.state.memory);
+        stepper
+    }
+
+    /// Documents as items, identical ones joined if they may be.
+    fn items(&self, doc_ixs: &[u32]) -> Vec<Item> {
+        if self.options.share_identical {
+            return Item::shared(&self.docs, doc_ixs);
+        }
+        let mut items = Item::each(doc_ixs);
+        items.sort_unstable_by_key(|item| item.doc_ix);
+        items
+    }
+
+    /// The E-step of some documents at the current weights.
     pub(super) fn run_estep(
         &mut self,
         items: &[Item],
         gradients: bool,
         sink: Option<&mut Sink<'_>>,
     ) -> Result<(Stats, Params)> {
-        let (graph, options) = (&self.graph, &self.options.estep);
-        let params = Params::derive(graph, &self.weights, options.bound)?;
+        let (graph, options) = (&self.state.graph, &self.options.estep);
+        let params = Params::derive(graph, &self.state.weights, options.bound)?;
         let work = Work { graph, docs: self.docs, items, options, gradients, monitor: self.monitor };
         Ok((self.estep.run(&work, &params, sink)?, params))
+    }
+
+    /// The E-step of all training documents at the current weights; `on_results` gets the items of a slice, and results for some.
+    pub(super) fn visit(
+        &mut self,
+        gradients: bool,
+        mut on_results: Option<&mut dyn FnMut(&[Item], &DocResults<'_>)>,
+    ) -> Result<(Stats, Params)> {
+        let mut sums: Option<(Stats, Params)> = None;
+        for begin in (0..self.train_docs.len()).step_by(SLICE_DOCS) {
+            let end = self.train_docs.len().min(begin + SLICE_DOCS);
+            let items = self.items(&self.train_docs[begin..end]);
+            let mut forward = on_results.as_mut().map(|on_results| {
+                |results: &DocResults<'_>| {
+                    on_results(&items, results);
+                    Ok(())
+                }
+            });
+            let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
+            let (stats, params) = self.run_estep(&items, gradients, sink)?;
+            match &mut sums {
+                Some((sums, _)) => sums.merge(&stats),
+                None => sums = Some((stats, params)),
+            }
+        }
+        sums.ok_or_else(|| Error::Usage("there are no documents to train on".into()))
+    }
+
+    /// The mean bound of the documents held out, if there are any.
+    fn valid_elbo(&mut self) -> Result<Option<f64>> {
+        let (docs, mut sums) = (self.valid_docs, Stats::default());
+        for slice in docs.chunks(SLICE_DOCS) {
+            let items = self.items(slice);
+            sums.add_totals(&self.run_estep(&items, false, None)?.0);
+        }
+        Ok(self.has_valid().then(|| sums.elbo_mean()))
     }
 
     /// Evaluates the current weights. Those that `may_win` are kept if they are the best. Returns the bound of the
     /// validation documents, if there are any.
     pub(super) fn evaluate(&mut self, may_win: bool, on_event: &mut OnEvent<'_>) -> Result<Option<f64>> {
-        let items = self.valid_items;
-        let valid_elbo =
-            if items.is_empty() { None } else { Some(self.run_estep(items, false, None)?.0.elbo_mean()) };
-        let Since { stats, seconds } = std::mem::take(&mut self.since);
+        let valid_elbo = self.valid_elbo()?;
+        let seconds_now = self.seconds();
+        let state = &mut self.state;
+        let Since { stats, seconds } = std::mem::take(&mut state.since);
         let metrics = Metrics {
-            step: self.step,
-            epoch: self.full_steps as f64 + (self.step - self.full_steps) as f64 / self.n_batches as f64,
-            seconds: self.start.elapsed().as_secs_f64(),
+            step: state.step,
+            epoch: state.full_steps as f64 + (state.step - state.full_steps) as f64 / self.n_batches as f64,
+            seconds: seconds_now,
             bound: self.options.estep.bound,
             train_elbo: (stats.n_docs > 0.0).then(|| stats.elbo_mean()),
             valid_elbo,
-            n_edges: self.graph.n_edges(),
+            n_edges: state.graph.n_edges(),
             docs_per_s: stats.n_docs / seconds.max(1e-9),
             edges_per_s: stats.n_edge_updates as f64 / seconds.max(1e-9),
         };
-        let best_so_far = self.best.as_ref().and_then(|best| best.metrics.valid_elbo);
+        let best_so_far = state.best.as_ref().and_then(|best| best.metrics.valid_elbo);
         let gain = match (valid_elbo, best_so_far) {
             (Some(now), Some(best)) => now - best,
             _ => f64::INFINITY,
         };
         let best = may_win && gain > 0.0;
         if may_win {
-            self.without_gain = if gain > GAIN { 0 } else { self.without_gain + 1 };
+            state.without_gain = if gain > GAIN { 0 } else { state.without_gain + 1 };
         }
         if best {
-            let (graph, weights) = (self.graph.clone(), self.weights.clone());
-            self.best = Some(Best { graph, weights, metrics: metrics.clone() });
+            let (graph, weights) = (state.graph.clone(), state.weights.clone());
+            state.best = Some(Best { graph, weights, metrics: metrics.clone() });
         }
-        on_event(&Event::Evaluated { metrics: &metrics, best, graph: &self.graph, weights: &self.weights })?;
+        on_event(&Event::Evaluated {
+            metrics: &metrics,
+            best,
+            graph: &state.graph,
+            weights: &state.weights,
+        })?;
         Ok(valid_elbo)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds_before + self.start.elapsed().as_secs_f64()
     }
 }

@@ -1,7 +1,7 @@
 //! Devices that are lost.
 
 use super::*;
-use noisyor::train::{TrainOptions, train};
+use noisyor::train::{Begin, TrainOptions, train};
 
 /// The first, a middle and the last call of every kind, and the one after the first: two chunks are then in flight.
 fn moments(n_calls: [usize; 4]) -> Vec<(Call, usize)> {
@@ -88,7 +88,8 @@ fn a_gpu_destroyed_in_mid_training_gives_the_same_model() {
         let mut run = Run::new(&case, Faulty::new(gpu_machine(GpuOptions::default())?, trouble));
         let (graph, monitor) = (&case.network.graph, Monitor::default());
         let outcome =
-            train(graph, None, case.docs(), &options, &mut run.estep, &monitor, &mut |_| Ok(())).unwrap();
+            train(Begin::New(graph, None), case.docs(), &options, &mut run.estep, &monitor, &mut |_| Ok(()))
+                .unwrap();
         assert_eq!(run.warnings().len(), trouble.len());
         Some((outcome.weights, run.estep.machine().n_calls(Call::Submit)))
     };

@@ -3,7 +3,7 @@
 use super::*;
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::{EStep, Monitor};
-use noisyor::train::{BatchSize, Event, Outcome, TrainOptions, train};
+use noisyor::train::{BatchSize, Begin, Event, Outcome, TrainOptions, train};
 
 /// Trains, and gives the held-out bound after every epoch.
 fn trained(case: &Case, estep: &mut dyn EStep, options: TrainOptions) -> (Outcome, Vec<f64>) {
@@ -16,7 +16,8 @@ fn trained(case: &Case, estep: &mut dyn EStep, options: TrainOptions) -> (Outcom
     };
     let (graph, options) = (&case.network.graph, options.check().unwrap());
     let outcome =
-        train(graph, None, case.docs(), &options, estep, &Monitor::default(), &mut on_event).unwrap();
+        train(Begin::New(graph, None), case.docs(), &options, estep, &Monitor::default(), &mut on_event)
+            .unwrap();
     (outcome, bounds)
 }
 

@@ -14,7 +14,7 @@ use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::{EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
 use noisyor::network::{Init, Network, Weights};
 use noisyor::rng::{Stream, rng};
-use noisyor::train::{Ended, Event, Outcome, RefineOptions, RefineStage, TrainOptions, train};
+use noisyor::train::{Begin, Ended, Event, Outcome, RefineOptions, RefineStage, TrainOptions, train};
 use noisyor::{Error, Result};
 use rand::RngExt;
 use std::collections::BTreeSet;
@@ -79,7 +79,8 @@ impl Data {
     ) -> Result<Outcome> {
         let (graph, given) = (&self.network.graph, Some(&self.network.weights));
         let (docs, options) = (self.alignment.docs(&self.corpus), options.check()?);
-        let outcome = train(graph, given, docs, &options, &mut CpuEStep::new(), monitor, on_event)?;
+        let outcome =
+            train(Begin::New(graph, given), docs, &options, &mut CpuEStep::new(), monitor, on_event)?;
         let weights = &outcome.weights;
         assert_eq!(weights.fault(&outcome.graph, &|node| node.to_string()), None);
         assert_eq!(weights.edge.len(), outcome.graph.n_edges());

@@ -7,6 +7,7 @@ mod common;
 mod endings;
 mod not_finite;
 mod recovery;
+mod resumed;
 mod same_seed;
 mod weight_step;
 
@@ -18,7 +19,7 @@ use noisyor::network::{MAX_WEIGHT, Network, Weights, initial_weights};
 use noisyor::rng::{Stream, rng};
 use noisyor::synth::{Preset, Sampler};
 use noisyor::train::{
-    BatchSize, Ended, Event, Metrics, Outcome, RateSchedule, StepRule, Stepper, TrainOptions, train,
+    BatchSize, Begin, Ended, Event, Metrics, Outcome, RateSchedule, StepRule, Stepper, TrainOptions, train,
 };
 use noisyor::{Error, Result, synth};
 use rand::seq::SliceRandom;
@@ -57,7 +58,14 @@ impl Data {
         on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
     ) -> Result<Outcome> {
         let (graph, docs) = (&self.network.graph, self.alignment.docs(&self.corpus));
-        train(graph, None, docs, &options.check().unwrap(), &mut CpuEStep::new(), monitor, on_event)
+        train(
+            Begin::New(graph, None),
+            docs,
+            &options.check().unwrap(),
+            &mut CpuEStep::new(),
+            monitor,
+            on_event,
+        )
     }
 
     fn train(&self, options: TrainOptions) -> Outcome {

@@ -9,12 +9,12 @@ use noisyor::{Error, Result};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
 pub(super) struct TrainingArgs {
-    /// Passes over the training documents at most
+    /// Passes over the training documents at most; a run that goes on may have more
     #[arg(long, default_value_t = TrainOptions::default().epochs, value_name = "N")]
-    epochs: u32,
+    pub(super) epochs: u32,
     /// Weight steps at most; 0: evaluate and write the initial weights
     #[arg(long, value_name = "N")]
-    steps: Option<u64>,
+    pub(super) steps: Option<u64>,
     /// Documents per weight step, or 'full' [default: a tenth of the training documents, at most 50,000]
     #[arg(long, value_name = "N|full", value_parser = parse_batch)]
     batch: Option<BatchSize>,
@@ -55,7 +55,7 @@ pub(super) struct TrainingArgs {
     test: f64,
     /// Evaluations without improvement before stopping; 0: never stop early
     #[arg(long, default_value_t = TrainOptions::default().patience, value_name = "N")]
-    patience: u32,
+    pub(super) patience: u32,
     /// Epochs between evaluations
     #[arg(long, default_value_t = TrainOptions::default().eval_every, value_name = "N")]
     eval_every: u32,

@@ -6,13 +6,16 @@ use crate::cli::graph::token_names;
 use crate::cli::progress::Progress;
 use noisyor::corpus::{Alignment, Corpus, Docs, align, sample_corpus, split};
 use noisyor::monitor::Monitor;
-use noisyor::network::{Graph, Loaded, Names, Weights, load};
+use noisyor::network::{Graph, Loaded, Names, Network, Weights, fingerprint, load};
 use noisyor::structure::{GraphOptions, graph_work, learn_graph};
-use noisyor::train::CheckedOptions;
+use noisyor::train::{CheckedOptions, RunFolder};
 use noisyor::{Error, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What the config calls the bundled sample.
+pub(super) const SAMPLE: &str = "sample";
 
 /// Refinement starts from a learned graph of so many times the edges that are to remain.
 const DENSE: usize = 2;
@@ -31,20 +34,28 @@ enum Source {
     Given(Loaded),
     /// The training documents.
     Learned(GraphOptions),
+    /// The run that goes on.
+    Resumed(Start),
 }
 
 /// What training starts from.
+#[derive(Clone)]
 pub(super) struct Start {
     pub(super) graph: Graph,
     pub(super) names: Names,
     pub(super) weights: Option<Weights>,
-    /// How the graph was learned, if it was.
-    pub(super) learning: Option<GraphOptions>,
+    /// How the graph was learned; null if it was given.
+    pub(super) learning: Value,
 }
 
 impl Args {
-    /// Reads the corpus, and the graph if one is given.
-    pub(super) fn inputs(&self, common: &Common, monitor: &Arc<Monitor>) -> Result<Inputs> {
+    /// Reads the corpus, and the graph if one is given; a run that goes on has its own.
+    pub(super) fn inputs(
+        &self,
+        resumed: Option<Start>,
+        common: &Common,
+        monitor: &Arc<Monitor>,
+    ) -> Result<Inputs> {
         if self.corpus.is_none() && self.reading.is_given() {
             let message = "options such as --format say how to read a corpus, and none is given";
             return Err(Error::Usage(message.into()));
@@ -63,39 +74,66 @@ impl Args {
             );
             return Err(Error::Usage(message));
         }
-        let given = self.graph.as_deref().map(load).transpose()?;
+        let given = match &self.graph {
+            Some(path) if resumed.is_none() => Some(load(path)?),
+            _ => None,
+        };
+        let resumed_tokens =
+            resumed.as_ref().filter(|_| self.graph.is_some()).map(|start| &start.names.tokens);
+        let known = given.as_ref().map(|graph| &graph.names.tokens).or(resumed_tokens);
         let own = |corpus: Corpus| {
-            let alignment =
-                align(&corpus, given.as_ref().map_or(&token_names(&corpus), |graph| &graph.names.tokens));
+            let alignment = align(&corpus, known.unwrap_or(&token_names(&corpus)));
             (corpus, alignment)
         };
-        let (corpus, alignment) = match (&self.corpus, &given) {
-            (Some(path), Some(graph)) => self.reading.read_for(path, &graph.names.tokens, common, monitor)?,
+        let (corpus, alignment) = match (&self.corpus, known) {
+            (Some(path), Some(tokens)) => self.reading.read_for(path, tokens, common, monitor)?,
             (Some(path), None) => own(self.reading.read_alone(path, common, monitor)?),
             (None, _) => own(sample_corpus()?),
         };
         if corpus.n_docs() == 0 {
             return Err(Error::Usage("the corpus has no documents to train on".into()));
         }
-        let tokens = given.as_ref().map_or_else(|| token_names(&corpus), |graph| graph.names.tokens.clone());
-        let source = match given {
-            Some(graph) => Source::Given(graph),
+        let tokens = known.map_or_else(|| token_names(&corpus), Vec::clone);
+        let source = match (resumed, given) {
+            (Some(start), _) => Source::Resumed(start),
+            (None, Some(graph)) => Source::Given(graph),
             // What is wrong with the options is better known before a run folder is made.
-            None => Source::Learned(self.learning.options(&tokens, self.seed)?),
+            (None, None) => Source::Learned(self.learning.options(&tokens, self.seed)?),
         };
         Ok(Inputs { corpus, alignment, tokens, source })
     }
 
-    /// What the run's config says of its inputs.
-    pub(super) fn about(&self, inputs: &Inputs, start: &Start, backend: &str) -> serde_json::Value {
+    /// Adds to a run's config what its inputs are.
+    pub(super) fn describe(&self, inputs: &Inputs, backend: &str, about: &mut Value) {
         let named = |path: &Option<PathBuf>, otherwise: &str| {
-            path.as_ref().map_or(otherwise.to_owned(), |path| path.display().to_string())
+            let absolute = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+            path.as_ref().map_or(otherwise.to_owned(), |path| absolute(path).display().to_string())
         };
-        json!({
-            "corpus": named(&self.corpus, "sample"), "graph": named(&self.graph, "learned"),
-            "learning": start.learning, "docs": inputs.corpus.n_docs(), "topics": start.graph.n_topics(),
-            "tokens": start.graph.n_tokens(), "edges": start.graph.n_edges(), "backend": backend,
-        })
+        about["corpus"] = named(&self.corpus, SAMPLE).into();
+        about["graph"] = named(&self.graph, "learned").into();
+        about["docs"] = inputs.corpus.n_docs().into();
+        about["corpus_fingerprint"] = format!("{:016x}", inputs.corpus.fingerprint()).into();
+        about["backend"] = backend.into();
+    }
+}
+
+impl Start {
+    /// Keeps the graph in the run's folder, so that the run can go on without the file it came from, and describes it.
+    pub(super) fn keep(&self, folder: &RunFolder, about: &mut Value) -> Result<()> {
+        let (graph, names) = (self.graph.clone(), self.names.clone());
+        // A graph without weights is kept with some that nobody reads.
+        let none = || Weights { leak: vec![1.0; graph.n_nodes()], edge: vec![1.0; graph.n_edges()] };
+        let mut weights = self.weights.clone().unwrap_or_else(none);
+        weights.leak.iter_mut().chain(&mut weights.edge).for_each(|w| *w = w.max(1e-30));
+        weights.round_to_f32();
+        let network = Network { graph, weights, names, training: String::new() };
+        about["learning"] = self.learning.clone();
+        about["topics"] = self.graph.n_topics().into();
+        about["tokens"] = self.graph.n_tokens().into();
+        about["edges"] = self.graph.n_edges().into();
+        about["graph_weights"] = self.weights.is_some().into();
+        about["graph_fingerprint"] = fingerprint(&network).into();
+        folder.save_graph(&network)
     }
 }
 
@@ -116,8 +154,9 @@ impl Inputs {
         let mut learning = match self.source {
             Source::Given(ref graph) => {
                 let Loaded { graph, names, weights, .. } = graph.clone();
-                return Ok(Start { graph, names, weights, learning: None });
+                return Ok(Start { graph, names, weights, learning: Value::Null });
             }
+            Source::Resumed(ref start) => return Ok(start.clone()),
             Source::Learned(ref learning) => learning.clone(),
         };
         if args.training.refine {
@@ -129,6 +168,6 @@ impl Inputs {
         let learned = learn_graph(self.docs(), &docs, &self.tokens, &learning, monitor)?;
         drop(progress);
         let weights = Some(learned.weights);
-        Ok(Start { graph: learned.graph, names: learned.names, weights, learning: Some(learning) })
+        Ok(Start { graph: learned.graph, names: learned.names, weights, learning: json!(learning) })
     }
 }

@@ -41,16 +41,16 @@ pub(super) fn report(
         common.say_estep(&stats);
         Ok((stats.n_docs > 0.0).then(|| stats.elbo_mean()))
     };
+    // Of a run that was stopped nobody waits for the test.
+    let stopped = outcome.ended == Ended::Interrupted;
     let (what, reference) = reference(args, start)?;
-    let reference_elbo = match &reference {
+    let reference_elbo = match reference.as_ref().filter(|_| !stopped) {
         Some(network) => {
             let alignment = align(&inputs.corpus, &network.names.tokens);
             elbo(network, alignment.docs(&inputs.corpus), &outcome.valid)?
         }
         None => None,
     };
-    // Of a run that was stopped nobody waits for the test.
-    let stopped = outcome.ended == Ended::Interrupted;
     let test_elbo = if stopped { None } else { elbo(network, inputs.docs(), &outcome.test)? };
     let ended = match outcome.ended {
         Ended::Finished => "finished",
@@ -94,7 +94,7 @@ fn reference(args: &Args, start: Start) -> LibResult<(&'static str, Option<Netwo
         return Ok(("network that the documents were sampled from", Some(sample_network()?)));
     }
     let Start { graph, names, weights, learning } = start;
-    let given = weights.filter(|_| learning.is_none());
+    let given = weights.filter(|_| learning.is_null());
     let network = given.map(|weights| Network { graph, weights, names, training: String::new() });
     Ok(("weights that came with the graph", network))
 }

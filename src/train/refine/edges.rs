@@ -2,20 +2,27 @@
 
 use crate::network::{Graph, Weights};
 use crate::rng::{Stream, rng};
+use crate::train::state::State;
 use crate::train::trainer::Trainer;
 use rand::RngExt;
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 /// New edges of a complete graph start at random around this: small, so that topics grow apart before they compete.
 const START: f64 = 0.05;
 
 /// How far every node is from the tokens. Edges lead from higher to lower levels, so no change of edges can make a cycle. A layered graph may so have edges past a layer.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Levels(Vec<u32>);
 
 impl Levels {
     pub(super) fn of(graph: &Graph) -> Self {
         Self(graph.levels())
+    }
+
+    /// Number of nodes.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether there may be an edge.
@@ -41,8 +48,8 @@ pub(super) struct Wired {
 
 impl Wired {
     pub(super) fn of(trainer: &Trainer<'_>) -> Self {
-        let graph = &trainer.graph;
-        Self { n_topics: graph.n_topics(), edges: graph.edges().collect(), weights: trainer.weights.clone() }
+        let State { graph, weights, .. } = &trainer.state;
+        Self { n_topics: graph.n_topics(), edges: graph.edges().collect(), weights: weights.clone() }
     }
 
     /// Keeps the edges of the highest `score`; of equals the first.

@@ -68,13 +68,13 @@ struct Sums {
 impl Evidence {
     /// Runs the E-step over all training documents; `unexplained` occurrences only where they are wanted.
     pub(super) fn gather(trainer: &mut Trainer<'_>, levels: &Levels, unexplained: bool) -> Result<Self> {
-        let (graph, weights) = (trainer.graph.clone(), trainer.weights.clone());
-        let (items, docs) = (trainer.train_items(), trainer.docs);
+        let (graph, weights, docs) =
+            (trainer.state.graph.clone(), trainer.state.weights.clone(), trainer.docs);
         let mut evidence = Self { importance: vec![0.0; graph.n_edges()], ..Self::default() };
         evidence.unexplained.offsets.push(0);
         let look = Look { graph: &graph, weights: &weights, levels, docs, unexplained };
         let mut waiting: Vec<Doc> = Vec::new();
-        let mut sink = |results: &DocResults<'_>| {
+        let mut take = |items: &[Item], results: &DocResults<'_>| {
             for at in 0..results.n_docs() {
                 let (topics, q) = results.doc(at);
                 let item = items[results.first_item + at];
@@ -83,9 +83,8 @@ impl Evidence {
                     evidence.add(&look, &std::mem::take(&mut waiting));
                 }
             }
-            Ok(())
         };
-        let (mut stats, params) = trainer.run_estep(&items, true, Some(&mut sink))?;
+        let (mut stats, params) = trainer.visit(true, Some(&mut take))?;
         evidence.add(&look, &waiting);
         stats.add_tail(&params);
         for (edge, &parent) in graph.edge_parents().iter().enumerate() {

@@ -10,6 +10,7 @@ mod reseed;
 #[cfg(test)]
 mod tests;
 
+use super::step::Memory;
 use super::trainer::{GAIN, OnEvent, Trainer};
 use super::{Event, RefineStage};
 use crate::error::{Error, Result};
@@ -69,150 +70,275 @@ impl RefineOptions {
     }
 }
 
-impl Trainer<'_> {
-    /// Refines the graph down to the budget; `reseeded` collects the topics that began anew.
-    pub(super) fn refine(
+/// Where refinement stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Refinement {
+    stage: Stage,
+    todo: Todo,
+    levels: Levels,
+    /// Edges at the end.
+    budget: usize,
+    /// What a change has to beat.
+    bound: f64,
+    /// What to go back to when a change does not help.
+    fallback: Option<(Graph, Weights)>,
+    /// Topics of it that began anew.
+    kept: Vec<u32>,
+    /// Rounds of new topics without gain.
+    idle: u32,
+    /// Edges when pruning begins.
+    dense: usize,
+    /// Share of the edges that the next exchange takes.
+    share: f64,
+}
+
+/// Rounds of refinement: each changes the graph, trains it, and judges it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    /// The graph as it is, which may be the best there is.
+    #[default]
+    Start,
+    /// Every edge there may be.
+    Dense,
+    /// Dead topics begin anew.
+    Reseed(u32),
+    /// Edges are dropped.
+    Prune(u32),
+    /// Edges are exchanged.
+    Swap(u32),
+    /// The last look.
+    Finish,
+}
+
+/// What is next in a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Todo {
+    #[default]
+    Change,
+    /// So many epochs.
+    Train(u32),
+    Judge,
+}
+
+impl Refinement {
+    /// Before the first change.
+    pub(super) fn new(options: &RefineOptions, graph: &Graph, weights: &Weights) -> Self {
+        let budget = options.max_edges.unwrap_or(graph.n_edges());
+        let stage = if graph.n_edges() <= budget { Stage::Start } else { Stage::Dense };
+        let fallback = Some((graph.clone(), weights.clone()));
+        Self { stage, levels: Levels::of(graph), budget, fallback, share: SWAP, ..Self::default() }
+    }
+
+    /// Whether what it falls back to belongs to the same nodes.
+    pub(super) fn fits(&self, belongs: &dyn Fn(&Graph, &Weights) -> bool) -> bool {
+        self.fallback
+            .as_ref()
+            .is_none_or(|(graph, weights)| belongs(graph, weights) && self.levels.len() == graph.n_nodes())
+    }
+
+    /// One slice of documents, one change, or one judgement; returns whether refinement is done. What can be interrupted comes
+    /// before anything is changed.
+    pub(super) fn advance(&mut self, trainer: &mut Trainer<'_>, on_event: &mut OnEvent<'_>) -> Result<bool> {
+        let Some(options) = trainer.options.refine.clone() else { return Ok(true) };
+        match self.todo {
+            Todo::Change => self.change(&options, trainer, on_event)?,
+            Todo::Train(0) => self.todo = Todo::Judge,
+            Todo::Train(left) => {
+                // Full-batch epochs, because the counts of small batches lose young topics.
+                if trainer.take_slice(0..trainer.n_docs())? {
+                    trainer.state.full_steps += 1;
+                    self.todo = Todo::Train(left - 1);
+                }
+            }
+            Todo::Judge if self.stage == Stage::Finish => {
+                // The epochs to come must do better than this.
+                trainer.evaluate(true, on_event)?;
+                trainer.state.memory = Memory::default();
+                return Ok(true);
+            }
+            Todo::Judge => self.judge(trainer, on_event)?,
+        }
+        Ok(false)
+    }
+
+    /// Trains for some epochs, then judges.
+    fn train(&mut self, trainer: &mut Trainer<'_>, epochs: u32) {
+        trainer.state.memory = Memory::default();
+        self.todo = Todo::Train(epochs);
+    }
+
+    fn change(
         &mut self,
         options: &RefineOptions,
-        reseeded: &mut Vec<u32>,
+        trainer: &mut Trainer<'_>,
         on_event: &mut OnEvent<'_>,
     ) -> Result<()> {
-        let budget = options.max_edges.unwrap_or(self.graph.n_edges());
-        if self.graph.n_edges() <= budget {
-            // As it is it may be the best there is.
-            let start = self.state();
-            self.retrain(options.first_epochs, true, on_event)?;
-            (self.graph, self.weights) = start;
-        }
-        let levels = Levels::of(&self.graph);
-        self.densify(&levels, budget, on_event)?;
-        let mut bound = self.retrain(options.first_epochs, false, on_event)?;
-        self.reseed_rounds(options, &levels, budget, &mut bound, reseeded, on_event)?;
-        let (dense, n_rounds) = (self.graph.n_edges() as f64, f64::from(options.rounds));
-        for round in 1..=options.rounds {
-            // Geometric: each round drops the same share.
-            let left = dense * (budget as f64 / dense).powf(f64::from(round) / n_rounds);
-            let n_edges = if round == options.rounds { budget } else { left.round() as usize };
-            if n_edges < self.graph.n_edges() {
-                let evidence = Evidence::gather(self, &levels, false)?;
-                let n_dropped = self.graph.n_edges() - n_edges;
-                self.rewire(Wired::of(self).keep_best(&evidence.importance, n_edges));
-                self.tell(RefineStage::Pruned(n_dropped), on_event)?;
-                bound = self.retrain(options.epochs, false, on_event)?;
+        match self.stage {
+            Stage::Start => self.train(trainer, options.first_epochs),
+            Stage::Dense => {
+                // Adds every edge that the levels allow, if these are few enough; with small random weights.
+                if self.levels.n_pairs() <= COMPLETE.saturating_mul(self.budget) {
+                    trainer.rewire(Wired::of(trainer).complete(&self.levels, trainer.options.seed));
+                    trainer.tell(RefineStage::Densified, on_event)?;
+                }
+                self.train(trainer, options.first_epochs);
             }
+            Stage::Reseed(round) => self.reseed(round, options, trainer, on_event)?,
+            Stage::Prune(round) => self.prune(round, options, trainer, on_event)?,
+            Stage::Swap(round) => self.swap(round, options, trainer, on_event)?,
+            Stage::Finish => self.todo = Todo::Judge,
         }
-        self.swap_rounds(options, &levels, bound, on_event)?;
-        // The epochs to come must do better than this.
-        self.evaluate(true, on_event)?;
         Ok(())
     }
 
-    /// Adds every edge that the levels allow, if these are few enough; with small random weights.
-    fn densify(&mut self, levels: &Levels, budget: usize, on_event: &mut OnEvent<'_>) -> Result<()> {
-        if levels.n_pairs() <= COMPLETE.saturating_mul(budget) {
-            self.rewire(Wired::of(self).complete(levels, self.options.seed));
-            self.tell(RefineStage::Densified, on_event)?;
-        }
-        Ok(())
-    }
-
-    /// Dead topics begin anew, until there are none or it no longer helps; the best graph stays.
-    fn reseed_rounds(
+    /// Dead topics begin anew, until there are none or it no longer helps; then the best graph stays.
+    fn reseed(
         &mut self,
+        round: u32,
         options: &RefineOptions,
-        levels: &Levels,
-        budget: usize,
-        bound: &mut f64,
-        reseeded: &mut Vec<u32>,
+        trainer: &mut Trainer<'_>,
         on_event: &mut OnEvent<'_>,
     ) -> Result<()> {
-        let mut best = self.state();
-        let (mut kept, mut idle) = (reseeded.clone(), 0);
-        for _ in 0..options.reseeds {
-            if idle == IDLE {
-                break;
-            }
-            let evidence = Evidence::gather(self, levels, true)?;
+        if round < options.reseeds && self.idle < IDLE {
+            let evidence = Evidence::gather(trainer, &self.levels, true)?;
             // Edges that there cannot be are no reason to call a topic dead.
-            let in_reach = budget.min(self.graph.n_edges());
-            let dead = reseed::dead_topics(&self.graph, &evidence, self.n_docs(), in_reach);
-            if dead.is_empty() {
-                break;
-            }
-            self.rewire(reseed::reseed(self, levels, &evidence, &dead));
-            reseeded.extend(&dead);
-            self.tell(RefineStage::Reseeded(dead.len()), on_event)?;
-            let now = self.retrain(options.epochs, false, on_event)?;
-            idle = if now > *bound + GAIN { 0 } else { idle + 1 };
-            if now > *bound {
-                (*bound, best, kept) = (now, self.state(), reseeded.clone());
+            let in_reach = self.budget.min(trainer.state.graph.n_edges());
+            let dead = reseed::dead_topics(&trainer.state.graph, &evidence, trainer.n_docs(), in_reach);
+            if !dead.is_empty() {
+                trainer.rewire(reseed::reseed(trainer, &self.levels, &evidence, &dead));
+                trainer.state.reseeded.extend(&dead);
+                trainer.tell(RefineStage::Reseeded(dead.len()), on_event)?;
+                self.train(trainer, options.epochs);
+                return Ok(());
             }
         }
-        (self.graph, self.weights) = best;
-        *reseeded = kept;
+        self.go_back(trainer);
+        let reseeded = &mut trainer.state.reseeded;
+        reseeded.clone_from(&self.kept);
         reseeded.sort_unstable();
         reseeded.dedup();
+        self.dense = trainer.state.graph.n_edges();
+        self.stage = Stage::Prune(1);
         Ok(())
     }
 
-    /// Exchanges the least important edges for candidates of the largest gradient: fewer of them when it did not help.
-    fn swap_rounds(
+    /// Drops the edges of least importance: geometric, each round drops the same share.
+    fn prune(
         &mut self,
+        round: u32,
         options: &RefineOptions,
-        levels: &Levels,
-        mut bound: f64,
+        trainer: &mut Trainer<'_>,
         on_event: &mut OnEvent<'_>,
     ) -> Result<()> {
-        let mut share = SWAP;
-        for _ in 0..options.swaps {
-            let before = self.state();
-            let evidence = Evidence::gather(self, levels, false)?;
-            let most = (self.graph.n_edges() as f64 * share).ceil() as usize;
-            let joining = evidence.best_candidates(most);
-            if joining.is_empty() {
-                break;
+        if round > options.rounds {
+            self.stage = Stage::Swap(0);
+            return Ok(());
+        }
+        let dense = self.dense as f64;
+        let left = dense * (self.budget as f64 / dense).powf(f64::from(round) / f64::from(options.rounds));
+        let n_edges = if round == options.rounds { self.budget } else { left.round() as usize };
+        if n_edges >= trainer.state.graph.n_edges() {
+            self.stage = Stage::Prune(round + 1);
+            return Ok(());
+        }
+        let evidence = Evidence::gather(trainer, &self.levels, false)?;
+        let n_dropped = trainer.state.graph.n_edges() - n_edges;
+        trainer.rewire(Wired::of(trainer).keep_best(&evidence.importance, n_edges));
+        trainer.tell(RefineStage::Pruned(n_dropped), on_event)?;
+        self.train(trainer, options.epochs);
+        Ok(())
+    }
+
+    /// Exchanges the least important edges for candidates of the largest gradient.
+    fn swap(
+        &mut self,
+        round: u32,
+        options: &RefineOptions,
+        trainer: &mut Trainer<'_>,
+        on_event: &mut OnEvent<'_>,
+    ) -> Result<()> {
+        let mut joining = Vec::new();
+        if round < options.swaps && self.share >= LEAST_SWAP {
+            let evidence = Evidence::gather(trainer, &self.levels, false)?;
+            let n_edges = trainer.state.graph.n_edges();
+            joining = evidence.best_candidates((n_edges as f64 * self.share).ceil() as usize);
+            if !joining.is_empty() {
+                self.fallback = Some(trainer.model());
+                let kept = Wired::of(trainer).keep_best(&evidence.importance, n_edges - joining.len());
+                trainer.rewire(kept.join(&joining, JOINING));
+                trainer.tell(RefineStage::Swapped(joining.len()), on_event)?;
+                self.train(trainer, options.epochs);
             }
-            let n_kept = self.graph.n_edges() - joining.len();
-            self.rewire(Wired::of(self).keep_best(&evidence.importance, n_kept).join(&joining, JOINING));
-            self.tell(RefineStage::Swapped(joining.len()), on_event)?;
-            let now = self.retrain(options.epochs, false, on_event)?;
-            if now > bound {
-                bound = now;
-                continue;
-            }
-            (self.graph, self.weights) = before;
-            self.tell(RefineStage::Undone, on_event)?;
-            share /= 2.0;
-            if share < LEAST_SWAP {
-                break;
-            }
+        }
+        if joining.is_empty() {
+            self.stage = Stage::Finish;
         }
         Ok(())
     }
 
-    /// Full-batch epochs, because the counts of small batches lose young topics; returns the bound to decide by.
-    fn retrain(&mut self, epochs: u32, may_win: bool, on_event: &mut OnEvent<'_>) -> Result<f64> {
-        let items = self.train_items();
-        let mut stepper = self.stepper(1, u64::from(epochs));
-        for _ in 0..epochs {
-            self.take_step(&mut stepper, &items)?;
-            self.full_steps += 1;
-        }
-        match self.evaluate(may_win, on_event)? {
-            Some(valid) => Ok(valid),
-            None => Ok(self.run_estep(&items, false, None)?.0.elbo_mean()),
-        }
+    /// Compares what was trained with what was before.
+    fn judge(&mut self, trainer: &mut Trainer<'_>, on_event: &mut OnEvent<'_>) -> Result<()> {
+        let train_elbo =
+            if trainer.has_valid() { None } else { Some(trainer.visit(false, None)?.0.elbo_mean()) };
+        let valid_elbo = trainer.evaluate(self.stage == Stage::Start, on_event)?;
+        let now = valid_elbo.or(train_elbo).unwrap_or(f64::NEG_INFINITY);
+        self.todo = Todo::Change;
+        self.stage = match self.stage {
+            Stage::Start => {
+                self.go_back(trainer);
+                Stage::Dense
+            }
+            Stage::Dense => {
+                (self.bound, self.fallback) = (now, Some(trainer.model()));
+                Stage::Reseed(0)
+            }
+            Stage::Reseed(round) => {
+                self.idle = if now > self.bound + GAIN { 0 } else { self.idle + 1 };
+                if now > self.bound {
+                    (self.bound, self.fallback) = (now, Some(trainer.model()));
+                    self.kept.clone_from(&trainer.state.reseeded);
+                }
+                Stage::Reseed(round + 1)
+            }
+            Stage::Prune(round) => {
+                self.bound = now;
+                Stage::Prune(round + 1)
+            }
+            Stage::Swap(round) => {
+                if now > self.bound {
+                    self.bound = now;
+                } else {
+                    // Fewer of them the next time.
+                    self.go_back(trainer);
+                    self.share /= 2.0;
+                    trainer.tell(RefineStage::Undone, on_event)?;
+                }
+                Stage::Swap(round + 1)
+            }
+            Stage::Finish => Stage::Finish,
+        };
+        Ok(())
     }
 
+    fn go_back(&self, trainer: &mut Trainer<'_>) {
+        if let Some(fallback) = &self.fallback {
+            (trainer.state.graph, trainer.state.weights) = fallback.clone();
+            trainer.state.memory = Memory::default();
+        }
+    }
+}
+
+impl Trainer<'_> {
     fn rewire(&mut self, wired: Wired) {
-        (self.graph, self.weights) = wired.build();
+        (self.state.graph, self.state.weights) = wired.build();
+        self.state.memory = Memory::default();
     }
 
-    fn state(&self) -> (Graph, Weights) {
-        (self.graph.clone(), self.weights.clone())
+    fn model(&self) -> (Graph, Weights) {
+        (self.state.graph.clone(), self.state.weights.clone())
     }
 
     fn tell(&self, stage: RefineStage, on_event: &mut OnEvent<'_>) -> Result<()> {
-        on_event(&Event::Refined { stage, n_edges: self.graph.n_edges() })
+        on_event(&Event::Refined { stage, n_edges: self.state.graph.n_edges() })
     }
 }

@@ -126,7 +126,7 @@ impl Excess {
 
 /// The network with the dead topics' edges replaced.
 pub(super) fn reseed(trainer: &Trainer<'_>, levels: &Levels, evidence: &Evidence, dead: &[u32]) -> Wired {
-    let graph = &trainer.graph;
+    let graph = &trainer.state.graph;
     let is_dead = |node: u32| dead.binary_search(&node).is_ok();
     let mut wired = Wired::of(trainer);
     let kept: Vec<bool> =

@@ -5,14 +5,15 @@
 use super::edges::{Levels, Wired};
 use super::evidence::{Evidence, Q_MIN};
 use super::reseed;
-use crate::corpus::{Corpus, align};
+use crate::corpus::{Corpus, Item, align};
 use crate::estep::cpu::CpuEStep;
 use crate::estep::oracle::{Oracle, Point};
 use crate::estep::{Bound, DocResults, EStepOptions, Monitor};
 use crate::network::{Graph, Weights};
 use crate::rng::{Stream, rng};
 use crate::train::TrainOptions;
-use crate::train::trainer::{Material, Trainer};
+use crate::train::state::{Phase, State};
+use crate::train::trainer::Trainer;
 use rand::RngExt;
 use std::collections::BTreeSet;
 
@@ -64,15 +65,15 @@ fn with_trainer<T>(
     run: impl FnOnce(&mut Trainer<'_>) -> T,
 ) -> T {
     let estep = EStepOptions { bound: Bound::Local, ..EStepOptions::default() };
-    let options = TrainOptions { estep, ..TrainOptions::default() }.check().unwrap();
+    let options = TrainOptions { estep, share_identical: false, ..TrainOptions::default() }.check().unwrap();
     let names: Vec<String> = (0..network.0.n_tokens()).map(|token| token.to_string()).collect();
     let corpus = Corpus::from_tokens(docs);
     let alignment = align(&corpus, &names);
     let all: Vec<u32> = (0..corpus.n_docs() as u32).collect();
-    let material = Material { train_docs: all.clone(), group: &all, valid_items: &[] };
     let (mut estep, monitor) = (CpuEStep::new(), Monitor::default());
     let docs = alignment.docs(&corpus);
-    run(&mut Trainer::new(network, docs, material, &options, 1e-5, &mut estep, &monitor))
+    let state = State::new(network.0, network.1, Phase::Epochs { evaluation_due: false });
+    run(&mut Trainer::new(state, docs, (all, &[]), &options, 1, 1e-5, &mut estep, &monitor))
 }
 
 /// What evidence says of the network, and where the oracle stands: q of the E-step, the best r of every node.
@@ -137,18 +138,16 @@ impl Case {
 
 /// q of every topic and document.
 fn q_of_docs(trainer: &mut Trainer<'_>) -> Vec<Vec<f64>> {
-    let items = trainer.train_items();
     let mut q = Vec::new();
-    let mut sink = |results: &DocResults<'_>| {
+    let mut take = |_: &[Item], results: &DocResults<'_>| {
         for at in 0..results.n_docs() {
             let (topics, on) = results.doc(at);
             let mut dense = vec![0.0; N_TOPICS];
             topics.iter().zip(on).for_each(|(&topic, &on)| dense[topic as usize] = f64::from(on));
             q.push(dense);
         }
-        Ok(())
     };
-    trainer.run_estep(&items, true, Some(&mut sink)).unwrap();
+    trainer.visit(true, Some(&mut take)).unwrap();
     q
 }
 
@@ -331,7 +330,7 @@ fn a_dead_topic_begins_anew_at_words_that_no_topic_explains() {
     let levels = Levels::of(&network.0);
     with_trainer(network, docs, |trainer| {
         let evidence = Evidence::gather(trainer, &levels, true).unwrap();
-        let dead = reseed::dead_topics(&trainer.graph, &evidence, trainer.n_docs(), edges.len());
+        let dead = reseed::dead_topics(&trainer.state.graph, &evidence, trainer.n_docs(), edges.len());
         assert!(dead.contains(&2) && !dead.contains(&0) && !dead.contains(&1), "{dead:?}");
         let (graph, weights) = reseed::reseed(trainer, &levels, &evidence, &[2]).build();
         let strong: BTreeSet<u32> = (graph.children(2).iter().zip(graph.child_edges(2)))
@@ -340,9 +339,10 @@ fn a_dead_topic_begins_anew_at_words_that_no_topic_explains() {
             .collect();
         assert_eq!(strong, BTreeSet::from([8, 9, 10, 11]));
         // The other topics are as before.
-        for (edge, (parent, child)) in trainer.graph.edges().enumerate().filter(|(_, edge)| edge.0 != 2) {
+        for (edge, (parent, child)) in trainer.state.graph.edges().enumerate().filter(|(_, edge)| edge.0 != 2)
+        {
             let at = graph.edges().position(|other| other == (parent, child)).unwrap();
-            assert_eq!(weights.edge[at], trainer.weights.edge[edge]);
+            assert_eq!(weights.edge[at], trainer.state.weights.edge[edge]);
         }
         assert!(graph.parents(2).contains(&3));
     });

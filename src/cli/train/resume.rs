@@ -1,0 +1,176 @@
+//! A run that goes on: its arguments, its options, and where it stood.
+
+use super::inputs::{SAMPLE, Start};
+use super::{Args, Common};
+use crate::cli::parse_train;
+use clap::Args as _;
+use noisyor::corpus::Corpus;
+use noisyor::network::{Network, fingerprint};
+use noisyor::train::{CheckedOptions, RateSchedule, RunFolder, State, StepRule, TrainOptions};
+use noisyor::{Error, Result};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Options that a run may go on with other values of: where it computes, and how long.
+const MAY_CHANGE: [&str; 13] = [
+    "resume",
+    "corpus",
+    "backend",
+    "device",
+    "device_mb",
+    "cache_mb",
+    "memory_mb",
+    "checkpoint_minutes",
+    "checkpoint_steps",
+    "epochs",
+    "steps",
+    "patience",
+    "threads",
+];
+
+/// A run, new or going on.
+pub(super) struct Job {
+    /// The arguments it began with; where it goes on, with those given now.
+    pub(super) args: Args,
+    pub(super) options: CheckedOptions,
+    /// Its folder, if it has one already.
+    pub(super) folder: Option<RunFolder>,
+    /// Where it stood; none if it has not begun to train.
+    pub(super) standing: Option<(Start, Box<State>)>,
+    /// What it writes down of itself.
+    pub(super) about: Value,
+}
+
+impl Job {
+    /// A new run.
+    pub(super) fn new(args: Args) -> Result<Self> {
+        let learns = args.graph.is_none();
+        let options =
+            args.training.options(args.estep.options()?, args.learning.max_edges(), learns, args.seed)?;
+        let arguments: Vec<String> =
+            std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+        let directory = std::env::current_dir().unwrap_or_default();
+        let about = json!({ "arguments": arguments, "directory": directory.to_string_lossy() });
+        Ok(Self { args, options, folder: None, standing: None, about })
+    }
+
+    /// A run that goes on; `is_given` tells which options were typed this time.
+    pub(super) fn resume(
+        run: &Path,
+        now: Args,
+        is_given: &dyn Fn(&str) -> bool,
+        common: &Common,
+    ) -> Result<Self> {
+        refuse_others(is_given)?;
+        let (folder, found) = RunFolder::open(run)?;
+        found
+            .damaged
+            .iter()
+            .for_each(|damage| common.warn(format_args!("{damage}; the one before it is used")));
+        let mut about = found.config["run"].clone();
+        let unreadable = |what: &str| {
+            Error::input(
+                &run.join("config.json"),
+                None,
+                format!("no {what} of the run in it; start a new run"),
+            )
+        };
+        let arguments = serde_json::from_value::<Vec<String>>(about["arguments"].take())
+            .map_err(|_| unreadable("arguments"))?;
+        let mut args = parse_train(&arguments).ok_or_else(|| unreadable("arguments"))?;
+        about["arguments"] = arguments.into();
+        let place = PathBuf::from(about["directory"].as_str().ok_or_else(|| unreadable("directory"))?);
+        args.reading.vocab = args.reading.vocab.map(|path| place.join(path));
+        args.corpus = match about["corpus"].as_str() {
+            _ if now.corpus.is_some() => now.corpus,
+            Some(SAMPLE) => None,
+            corpus => Some(place.join(corpus.ok_or_else(|| unreadable("corpus"))?)),
+        };
+        args.graph = args.graph.map(|path| place.join(path));
+        if ["backend", "device", "device_mb"].iter().any(|option| is_given(option)) {
+            args.backend = now.backend;
+        }
+        if is_given("cache_mb") {
+            args.cache_mb = now.cache_mb;
+        }
+        if is_given("checkpoint_minutes") || is_given("checkpoint_steps") {
+            args.checkpoints = now.checkpoints;
+        }
+        let mut options = serde_json::from_value::<TrainOptions>(found.config["options"].clone())
+            .map_err(|_| unreadable("options"))?;
+        let longer = [is_given("epochs"), is_given("steps"), is_given("patience")];
+        options.epochs = if longer[0] { now.training.epochs } else { options.epochs };
+        options.max_steps = if longer[1] { now.training.steps } else { options.max_steps };
+        options.patience = if longer[2] { now.training.patience } else { options.patience };
+        let falls = matches!(options.step, StepRule::Paper { schedule, .. } | StepRule::Adam { schedule, .. }
+            if schedule == RateSchedule::Cosine);
+        if falls && (longer[0] || longer[1]) {
+            let message = "the rate of this run falls over all its epochs, so their number cannot change; start a new run, or \
+                           train on from its model with --from";
+            return Err(Error::Usage(message.into()));
+        }
+        let standing = match found.checkpoint {
+            Some((path, checkpoint)) => {
+                let network = folder.load_graph()?;
+                let graph_path = run.join("graph.safetensors");
+                if about["graph_fingerprint"].as_str() != Some(&fingerprint(&network)) {
+                    let message =
+                        "this is not the graph that the run started from; put it back, or start a new run";
+                    return Err(Error::input(&graph_path, None, message));
+                }
+                checkpoint.check(&path, &network.graph)?;
+                common.say(format_args!(
+                    "going on with {} at step {}, after {:.0} s of training",
+                    run.display(),
+                    checkpoint.state.step(),
+                    checkpoint.state.seconds()
+                ));
+                Some((start_of(network, &about), Box::new(checkpoint.state)))
+            }
+            None => {
+                common.say(format_args!(
+                    "{} had not begun to train; it starts from the beginning",
+                    run.display()
+                ));
+                None
+            }
+        };
+        Ok(Self { args, options: options.check()?, folder: Some(folder), standing, about })
+    }
+
+    /// Refuses another corpus than the run was trained on.
+    pub(super) fn check_corpus(&self, corpus: &Corpus) -> Result<()> {
+        let now = format!("{:016x}", corpus.fingerprint());
+        let Some(before) = self.about["corpus_fingerprint"].as_str().filter(|before| *before != now) else {
+            return Ok(());
+        };
+        let path = self.args.corpus.clone().unwrap_or_else(|| SAMPLE.into());
+        let message = format!(
+            "these are not the documents that the run was trained on (fingerprint {now}, it was {before}); put the corpus back, \
+             name its new place after --resume RUN, or train on from the run's model with --from"
+        );
+        Err(Error::input(&path, None, message))
+    }
+}
+
+/// What the run's graph file says it started from.
+fn start_of(network: Network, about: &Value) -> Start {
+    let Network { graph, weights, names, .. } = network;
+    let weights = Some(weights).filter(|_| about["graph_weights"] == true);
+    Start { graph, names, weights, learning: about["learning"].clone() }
+}
+
+/// The first option that a run cannot change is an error.
+fn refuse_others(is_given: &dyn Fn(&str) -> bool) -> Result<()> {
+    let command = Args::augment_args(clap::Command::new("train"));
+    let other = command
+        .get_arguments()
+        .find(|arg| !MAY_CHANGE.contains(&arg.get_id().as_str()) && is_given(arg.get_id().as_str()));
+    match other {
+        Some(arg) => Err(Error::Usage(format!(
+            "--{} cannot change in a run that goes on: its options are those it began with",
+            arg.get_long().unwrap_or(arg.get_id().as_str())
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,161 @@
+//! Checkpoints: a training's whole state in a sealed file; the last two are kept.
+
+use super::State;
+use crate::error::{Error, Result};
+use crate::network::Graph;
+use crate::sealed::{Seal, SealedFile};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Goes up whenever [`State`] or anything in it changes.
+const SEAL: Seal = Seal { magic: *b"noisyorK", version: 1, what: "a checkpoint" };
+/// Larger files are not read.
+const MAX_BYTES: u64 = 1 << 36;
+const EXTENSION: &str = "ckpt";
+
+/// What a checkpoint holds.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Checkpoint {
+    /// The run's config, as JSON.
+    pub config: String,
+    /// Bytes of metrics there were.
+    pub metrics_len: u64,
+    /// Where training stood.
+    pub state: State,
+}
+
+/// The same, borrowed.
+#[derive(Serialize)]
+struct Written<'a> {
+    config: &'a str,
+    metrics_len: u64,
+    state: &'a State,
+}
+
+impl Checkpoint {
+    /// Reads one; damaged ones are refused.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = SEAL.read(path, MAX_BYTES)?;
+        postcard::from_bytes(&bytes)
+            .map_err(|e| Error::input(path, None, format!("not a checkpoint of this version: {e}")))
+    }
+
+    /// Refuses a state that is not one of the graph that training started from.
+    pub fn check(&self, path: &Path, start: &Graph) -> Result<()> {
+        match self.state.fault(start) {
+            Some(fault) => {
+                Err(Error::input(path, None, format!("{fault}, not of the run's graph.safetensors")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The checkpoints of a run.
+#[derive(Debug)]
+pub(super) struct Checkpoints {
+    folder: PathBuf,
+    /// Number of the last one that is known to be good.
+    last: Option<u64>,
+    next: u64,
+}
+
+impl Checkpoints {
+    /// A folder without any; it is made with the first.
+    pub(super) fn none(folder: PathBuf) -> Self {
+        Self { folder, last: None, next: 1 }
+    }
+
+    /// Opens a folder, and reads the newest that is sound, beside what is wrong with newer ones. An error if there are some but
+    /// none is sound.
+    pub(super) fn open(folder: PathBuf) -> Result<(Self, Option<(PathBuf, Checkpoint)>, Vec<Error>)> {
+        let mut numbers = numbers(&folder)?;
+        numbers.sort_unstable();
+        let next = numbers.last().map_or(1, |last| last + 1);
+        let (mut checkpoints, mut damaged) = (Self { folder, last: None, next }, Vec::new());
+        for &number in numbers.iter().rev() {
+            let path = checkpoints.path(number);
+            match Checkpoint::read(&path) {
+                Ok(checkpoint) => {
+                    checkpoints.last = Some(number);
+                    return Ok((checkpoints, Some((path, checkpoint)), damaged));
+                }
+                Err(error) => damaged.push(error),
+            }
+        }
+        match damaged.is_empty() {
+            true => Ok((checkpoints, None, damaged)),
+            false => {
+                let list: Vec<String> = damaged.iter().map(Error::to_string).collect();
+                Err(Error::Usage(format!("no checkpoint can be read; {}", list.join("; "))))
+            }
+        }
+    }
+
+    /// Writes the next one; it and the one before remain. Returns its length.
+    pub(super) fn write(&mut self, config: &str, metrics_len: u64, state: &State) -> Result<u64> {
+        fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))?;
+        let path = self.path(self.next);
+        let mut target = Target { file: SEAL.create(&path)?, fault: None };
+        let written = postcard::to_io(&Written { config, metrics_len, state }, &mut target).map(|_| ());
+        if let Err(e) = written {
+            return Err(Error::io(&path, target.fault.unwrap_or_else(|| io::Error::other(e))));
+        }
+        let len = target.file.commit()?;
+        let kept = [self.last, Some(self.next)];
+        for number in numbers(&self.folder)?.into_iter().filter(|&number| !kept.contains(&Some(number))) {
+            let old = self.path(number);
+            fs::remove_file(&old).map_err(|e| Error::io(&old, e))?;
+        }
+        (self.last, self.next) = (Some(self.next), self.next + 1);
+        Ok(len)
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{number:010}.{EXTENSION}"))
+    }
+}
+
+/// A file that keeps its fault: the serialiser tells only that there was one.
+struct Target {
+    file: SealedFile,
+    fault: Option<io::Error>,
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.keep(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.file.flush();
+        self.keep(flushed)
+    }
+}
+
+impl Target {
+    fn keep<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|e| {
+            let kind = e.kind();
+            self.fault = Some(e);
+            kind.into()
+        })
+    }
+}
+
+/// Numbers of the checkpoints in a folder.
+fn numbers(folder: &Path) -> Result<Vec<u64>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io(folder, e)),
+    };
+    let number = |path: PathBuf| {
+        let is_one = path.extension().is_some_and(|extension| extension == EXTENSION);
+        is_one.then(|| path.file_stem()?.to_str()?.parse().ok()).flatten()
+    };
+    Ok(entries.flatten().filter_map(|entry| number(entry.path())).collect())
+}

@@ -1,0 +1,146 @@
+//! Where a training stands: all that it needs to go on, besides the documents and the options.
+
+use super::refine::Refinement;
+use super::step::Memory;
+use super::{Ended, Metrics};
+use crate::estep::Stats;
+use crate::network::{Graph, Weights};
+use serde::{Deserialize, Serialize};
+
+/// A training between two slices of documents. Random numbers are no part of it: each use has a stream of its own, by the seed
+/// and, for the order of batches, the epoch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub(super) graph: Graph,
+    pub(super) weights: Weights,
+    pub(super) phase: Phase,
+    /// What the weight step remembers.
+    pub(super) memory: Memory,
+    /// Sums of a weight step of which some slices are done.
+    pub(super) partial: Option<Partial>,
+    /// Weight steps taken; of these, steps of refinement, each over all documents.
+    pub(super) step: u64,
+    pub(super) full_steps: u64,
+    pub(super) since: Since,
+    pub(super) best: Option<Best>,
+    /// Evaluations without a gain.
+    pub(super) without_gain: u32,
+    /// Topics that refinement started anew.
+    pub(super) reseeded: Vec<u32>,
+    /// Seconds of training so far.
+    pub(super) seconds: f64,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Phase {
+    /// The graph is refined.
+    Refining(Box<Refinement>),
+    /// Epochs of batches; before the next one there may be an evaluation to make.
+    Epochs { evaluation_due: bool },
+    /// Nothing.
+    Ended(Ended),
+}
+
+/// Sums over the first documents of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Partial {
+    pub(super) n_docs: usize,
+    pub(super) stats: Stats,
+}
+
+/// Sums since the last evaluation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Since {
+    pub(super) stats: Stats,
+    pub(super) seconds: f64,
+}
+
+/// The best model so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Best {
+    pub(super) graph: Graph,
+    pub(super) weights: Weights,
+    pub(super) metrics: Metrics,
+}
+
+impl State {
+    /// The start of a training.
+    pub(super) fn new(graph: Graph, weights: Weights, phase: Phase) -> Self {
+        Self {
+            graph,
+            weights,
+            phase,
+            memory: Memory::default(),
+            partial: None,
+            step: 0,
+            full_steps: 0,
+            since: Since::default(),
+            best: None,
+            without_gain: 0,
+            reseeded: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+
+    /// Weight steps taken.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Seconds of training.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Documents of the present step that are done.
+    pub fn partial_docs(&self) -> usize {
+        self.partial.as_ref().map_or(0, |partial| partial.n_docs)
+    }
+
+    /// Whether there is nothing left to do.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended(_))
+    }
+
+    /// An ended training goes on if it may now take so many steps, or more patience.
+    pub(super) fn reopen(&mut self, n_steps: u64, patience: u32) {
+        let goes_on = match self.phase {
+            Phase::Ended(Ended::Finished) => self.step - self.full_steps < n_steps,
+            Phase::Ended(Ended::EarlyStop) => patience == 0 || self.without_gain < patience,
+            _ => false,
+        };
+        if goes_on {
+            self.phase = Phase::Epochs { evaluation_due: false };
+        }
+    }
+
+    /// What does not belong together, in words; a state of this graph's tokens and topics has no fault.
+    pub(super) fn fault(&self, start: &Graph) -> Option<String> {
+        let of = |graph: &Graph, weights: &Weights| {
+            (graph.n_topics(), graph.n_tokens()) == (start.n_topics(), start.n_tokens())
+                && (weights.edge.len(), weights.leak.len()) == (graph.n_edges(), graph.n_nodes())
+                && weights.fault(graph, &|node| node.to_string()).is_none()
+        };
+        let graph = &self.graph;
+        let sums = |stats: &Stats| {
+            (stats.edge.len(), stats.leak.len()) == (graph.n_edges(), graph.n_nodes())
+                && (stats.topic_q.len(), stats.topic_docs.len()) == (graph.n_topics(), graph.n_topics())
+        };
+        let sound = [
+            ("weights", of(graph, &self.weights)),
+            ("best model", self.best.as_ref().is_none_or(|best| of(&best.graph, &best.weights))),
+            ("memory of the weight step", self.memory.fits(graph)),
+            ("sums of a step", self.partial.as_ref().is_none_or(|partial| sums(&partial.stats))),
+            ("topics", self.reseeded.iter().all(|&topic| (topic as usize) < graph.n_topics())),
+            (
+                "refinement",
+                match &self.phase {
+                    Phase::Refining(refinement) => refinement.fits(&of),
+                    _ => true,
+                },
+            ),
+        ];
+        sound.iter().find(|(_, sound)| !sound).map(|(what, _)| format!("its {what} are of another graph"))
+    }
+}
