@@ -90,6 +90,9 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         Some(folder) => folder,
         None => RunFolder::create(job.args.output.as_deref())?,
     };
+    if !is_new && !folder.cut_metrics()? {
+        common.warn(format_args!("{}/metrics.jsonl: lines are missing at its end", folder.path().display()));
+    }
     let trained = (|| {
         job.args.describe(&inputs, &estep.name(), &mut job.about);
         // Whatever happens from now on, the run can begin again with what it was given.

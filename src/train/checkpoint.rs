@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 const SEAL: Seal = Seal { magic: *b"noisyorK", version: 1, what: "a checkpoint" };
 /// Larger files are not read.
 const MAX_BYTES: u64 = 1 << 36;
-const EXTENSION: &str = "ckpt";
 
 /// What a checkpoint holds.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -114,7 +113,7 @@ impl Checkpoints {
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        self.folder.join(format!("{number:010}.{EXTENSION}"))
+        self.folder.join(file_name(number))
     }
 }
 
@@ -146,6 +145,10 @@ impl Target {
     }
 }
 
+fn file_name(number: u64) -> String {
+    format!("{number:010}.ckpt")
+}
+
 /// Numbers of the checkpoints in a folder.
 fn numbers(folder: &Path) -> Result<Vec<u64>> {
     let entries = match fs::read_dir(folder) {
@@ -154,8 +157,8 @@ fn numbers(folder: &Path) -> Result<Vec<u64>> {
         Err(e) => return Err(Error::io(folder, e)),
     };
     let number = |path: PathBuf| {
-        let is_one = path.extension().is_some_and(|extension| extension == EXTENSION);
-        is_one.then(|| path.file_stem()?.to_str()?.parse().ok()).flatten()
+        let number = path.file_stem()?.to_str()?.parse().ok().filter(|&number| number < u64::MAX)?;
+        path.ends_with(file_name(number)).then_some(number)
     };
     Ok(entries.flatten().filter_map(|entry| number(entry.path())).collect())
 }

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 /// A longer config is none of ours.
 const MAX_CONFIG: u64 = 1 << 26;
 
+const METRICS: &str = "metrics.jsonl";
+
 /// A folder that one process trains in.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -47,14 +49,21 @@ impl RunFolder {
             None => next_free()?,
         };
         let lock = FolderLock::take(&path)?;
+        files::remove_left_over(&path);
         let entries = fs::read_dir(&path).map_err(|e| Error::io(&path, e))?;
-        if entries.flatten().any(|entry| entry.file_name() != LOCK_FILE) {
+        // What a run leaves that was killed before it wrote anything down.
+        let is_nothing = |entry: &fs::DirEntry| {
+            let no_metrics =
+                || entry.file_name() == METRICS && entry.metadata().is_ok_and(|file| file.len() == 0);
+            entry.file_name() == LOCK_FILE || no_metrics()
+        };
+        if !entries.flatten().all(|entry| is_nothing(&entry)) {
             return Err(Error::Usage(format!(
                 "{0} is not empty; give another folder with -o, empty it, or go on with the run in it by --resume {0}",
                 path.display()
             )));
         }
-        let file = path.join("metrics.jsonl");
+        let file = path.join(METRICS);
         let metrics = File::create(&file).map_err(|e| Error::io(&file, e))?;
         let checkpoints = Checkpoints::none(path.join("checkpoint"));
         Ok(Self { path, metrics, metrics_len: 0, config: String::new(), checkpoints, _lock: lock })
@@ -82,16 +91,25 @@ impl RunFolder {
         };
         let value = serde_json::from_str(&config)
             .map_err(|e| Error::input(&config_path, None, format!("the config is not JSON: {e}")))?;
-        let file = path.join("metrics.jsonl");
-        let failed = |e| Error::io(&file, e);
-        let mut metrics =
-            File::options().write(true).create(true).truncate(false).open(&file).map_err(failed)?;
-        // Evaluations that came after the checkpoint will come again.
-        let there = metrics.metadata().map_err(failed)?.len();
-        let metrics_len = there.min(checkpoint.as_ref().map_or(0, |(_, checkpoint)| checkpoint.metrics_len));
-        metrics.set_len(metrics_len).and_then(|()| metrics.seek(SeekFrom::End(0))).map_err(failed)?;
+        let file = path.join(METRICS);
+        let metrics = File::options().write(true).create(true).truncate(false).open(&file);
+        let metrics = metrics.map_err(|e| Error::io(&file, e))?;
+        let metrics_len = checkpoint.as_ref().map_or(0, |(_, checkpoint)| checkpoint.metrics_len);
         let folder = Self { path: path.to_owned(), metrics, metrics_len, config, checkpoints, _lock: lock };
         Ok((folder, Found { config: value, checkpoint, damaged }))
+    }
+
+    /// Drops the metrics that came after the checkpoint, as these evaluations will come again. Returns whether all others are there.
+    pub fn cut_metrics(&mut self) -> Result<bool> {
+        let there = self.metrics.metadata().map(|file| file.len()).map_err(|e| self.metrics_fault(e))?;
+        let is_whole = there >= self.metrics_len;
+        self.metrics_len = there.min(self.metrics_len);
+        let cut = self.metrics.set_len(self.metrics_len).and_then(|()| self.metrics.seek(SeekFrom::End(0)));
+        cut.map(|_| is_whole).map_err(|e| self.metrics_fault(e))
+    }
+
+    fn metrics_fault(&self, e: std::io::Error) -> Error {
+        Error::io(&self.path.join(METRICS), e)
     }
 
     /// The folder's path.
@@ -129,7 +147,7 @@ impl RunFolder {
     pub fn discard_if_empty(self) {
         if self.metrics_len == 0 && !self.model_path().exists() && !self.path.join("checkpoint").exists() {
             // Nothing of worth is in it; what cannot be removed stays.
-            for name in ["metrics.jsonl", "config.json", "graph.safetensors", LOCK_FILE] {
+            for name in [METRICS, "config.json", "graph.safetensors", LOCK_FILE] {
                 let _ = fs::remove_file(self.path.join(name));
             }
             let _ = fs::remove_dir(&self.path);
@@ -139,16 +157,14 @@ impl RunFolder {
     /// Adds a line of metrics.
     pub fn write_metrics(&mut self, metrics: &Metrics) -> Result<()> {
         let line = serde_json::to_string(metrics).map_err(|e| Error::Usage(e.to_string()))? + "\n";
-        self.metrics
-            .write_all(line.as_bytes())
-            .map_err(|e| Error::io(&self.path.join("metrics.jsonl"), e))?;
+        self.metrics.write_all(line.as_bytes()).map_err(|e| self.metrics_fault(e))?;
         self.metrics_len += line.len() as u64;
         Ok(())
     }
 
     /// Writes a checkpoint; returns its length.
     pub fn save_checkpoint(&mut self, state: &State) -> Result<u64> {
-        self.metrics.sync_data().map_err(|e| Error::io(&self.path.join("metrics.jsonl"), e))?;
+        self.metrics.sync_data().map_err(|e| self.metrics_fault(e))?;
         self.checkpoints.write(&self.config, self.metrics_len, state)
     }
 

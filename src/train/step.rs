@@ -6,8 +6,11 @@ use crate::estep::Stats;
 use crate::network::{Graph, Weights};
 use serde::{Deserialize, Serialize};
 
-/// Exponent of the stepwise average: batch t has weight (t + 2)^-0.55.
+/// Exponent of the stepwise average: batch t has weight (t + 2)^-0.55. Batches of many documents say enough by themselves to count
+/// by epochs instead of steps, and to keep moving weights after the first few: then t is in epochs.
 const STEPWISE_POWER: f64 = -0.55;
+/// Documents of such a batch; smaller ones count so with the square of their share of this.
+const LARGE_BATCH: f64 = 50_000.0;
 const ADAM_BETA1: f64 = 0.9;
 const ADAM_BETA2: f64 = 0.999;
 const ADAM_EPSILON: f64 = 1e-8;
@@ -141,7 +144,7 @@ impl Stepper {
         if let (true, State::Counts { edge: old_edge, leak: old_leak, topic_q: old_q }) =
             (is_batch_of_many, &self.memory.state)
         {
-            let new = (self.memory.step as f64 + 2.0).powf(STEPWISE_POWER);
+            let new = batch_weight(self.memory.step, self.n_steps.0, stats.n_docs);
             for (now, old) in [(&mut edge, old_edge), (&mut leak, old_leak), (&mut topic_q, old_q)] {
                 now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
             }
@@ -174,6 +177,13 @@ impl Stepper {
     }
 }
 
+/// Weight of a batch of so many documents in the average, at a step.
+fn batch_weight(step: u64, steps_per_epoch: u64, n_docs: f64) -> f64 {
+    let weight = |t: f64| (t + 2.0).powf(STEPWISE_POWER);
+    let by_epoch = weight(step as f64 / steps_per_epoch.max(1) as f64);
+    weight(step as f64).max((n_docs / LARGE_BATCH).min(1.0).powi(2) * by_epoch)
+}
+
 /// Calls `f(place, weight, gradient / D, is_edge)` for all edges, then all leaks (Eqs. 13-16: G = N - Q, L - D).
 fn each_gradient(
     graph: &Graph,
@@ -195,4 +205,19 @@ fn non_finite(weights: &Weights) -> Option<String> {
         Some(format!("{what} {at} is {}", list[at]))
     };
     find(&weights.leak, "the leak of node").or_else(|| find(&weights.edge, "the weight of edge"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::batch_weight;
+
+    #[test]
+    fn large_batches_count_by_epochs_and_small_ones_by_steps() {
+        let by = |t: f64| (t + 2.0_f64).powf(-0.55);
+        assert_eq!(batch_weight(40, 10, 500.0), by(40.0));
+        assert_eq!(batch_weight(40, 10, 50_000.0), by(4.0));
+        assert_eq!(batch_weight(40, 10, 90_000.0), by(4.0));
+        assert_eq!(batch_weight(400, 10, 25_000.0), 0.25 * by(40.0));
+        assert_eq!(batch_weight(0, 10, 50_000.0), by(0.0));
+    }
 }
