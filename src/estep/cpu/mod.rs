@@ -4,6 +4,7 @@
 mod document;
 mod edge_terms;
 mod gradient;
+mod in_order;
 mod probe;
 mod q_sweep;
 mod r_update;
@@ -19,15 +20,15 @@ use crate::error::{Error, Result};
 use crate::network::Graph;
 use document::DocState;
 use gradient::Accumulator;
-use rayon::prelude::*;
+use in_order::in_order;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-/// Blocks computed between two rounds of adding up: enough to keep all threads busy, few enough that
+/// Blocks a thread may be ahead of the one that is added up next: enough to keep all threads busy, few enough that
 /// their sums take little memory.
-const ROUND_BLOCKS_PER_THREAD: usize = 16;
-/// The same where per-document results are kept until the round is done: those take more.
-const ROUND_BLOCKS_KEPT: usize = 2;
+const BLOCKS_AHEAD: usize = 16;
+/// The same where per-document results are kept: those take more.
+const BLOCKS_AHEAD_KEPT: usize = 2;
 /// A block is packed in parts of about this many nodes and edges, so that a part stays in cache and a block of
 /// huge documents does not fill the memory.
 const PART_SIZE: usize = 1 << 16;
@@ -104,33 +105,28 @@ impl EStep for CpuEStep {
         }
         let mut stats = Stats::new(graph, work.gradients);
         let keep = sink.is_some();
-        let round_blocks = if keep { ROUND_BLOCKS_KEPT } else { ROUND_BLOCKS_PER_THREAD };
-        let round = BLOCK_DOCS * round_blocks * rayon::current_num_threads();
+        let run = |block: &[Item]| {
+            work.monitor.go_on()?;
+            let mut worker = self.take_worker(graph, full);
+            // A worker that failed may hold half a block's sums: it is dropped.
+            let result = worker.run_block(work, block, params, keep)?;
+            self.workers.lock().unwrap_or_else(|e| e.into_inner()).push(worker);
+            work.monitor.docs_done.fetch_add(result.0.totals.n_docs as u64, Ordering::Relaxed);
+            Ok(result)
+        };
         let mut first_item = 0;
-        for items in work.items.chunks(round) {
-            let run = |block: &[Item]| {
-                if work.monitor.stop.load(Ordering::Relaxed) {
-                    return Err(Error::Interrupted);
-                }
-                let mut worker = self.take_worker(graph, full);
-                // A worker that failed may hold half a block's sums: it is dropped.
-                let result = worker.run_block(work, block, params, keep)?;
-                self.workers.lock().unwrap_or_else(|e| e.into_inner()).push(worker);
-                work.monitor.docs_done.fetch_add(result.0.totals.n_docs as u64, Ordering::Relaxed);
-                Ok(result)
-            };
-            let blocks: Vec<Result<(BlockSums, Kept)>> = items.par_chunks(BLOCK_DOCS).map(run).collect();
-            for block in blocks {
-                let (sums, Kept { mut topic_offsets, topics, q, elbo }) = block?;
-                stats.add(graph, &sums);
-                if let Some(sink) = &mut sink {
-                    topic_offsets.push(topics.len());
-                    let (topic_offsets, topics, q, elbo) = (&topic_offsets, &topics, &q, &elbo);
-                    sink(&DocResults { first_item, topic_offsets, topics, q, elbo })?;
-                    first_item += elbo.len();
-                }
-            }
-        }
+        let land = |(sums, kept): (BlockSums, Kept)| {
+            stats.add(graph, &sums);
+            let Some(sink) = &mut sink else { return Ok(()) };
+            let Kept { mut topic_offsets, topics, q, elbo } = kept;
+            topic_offsets.push(topics.len());
+            let (topic_offsets, topics, q, elbo) = (&topic_offsets, &topics, &q, &elbo);
+            sink(&DocResults { first_item, topic_offsets, topics, q, elbo })?;
+            first_item += elbo.len();
+            Ok(())
+        };
+        let ahead = if keep { BLOCKS_AHEAD_KEPT } else { BLOCKS_AHEAD } * rayon::current_num_threads();
+        in_order(work.items.chunks(BLOCK_DOCS), ahead, run, land)?;
         Ok(stats)
     }
 }
