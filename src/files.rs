@@ -44,8 +44,8 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Names of files that are being written begin with this.
-const ASIDE_PREFIX: &str = ".noisyor-";
+/// How the names of files begin that are being written aside; those of a program that was killed stay.
+pub const ASIDE_PREFIX: &str = ".noisyor-";
 
 /// A file written aside and put in place by [`AtomicFile::commit`]; dropped without it, nothing is left.
 pub struct AtomicFile {
@@ -56,6 +56,12 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Opens a temporary file beside `path`; behind a link, beside what it leads to.
     pub fn create(path: &Path) -> Result<Self> {
+        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self::create_in(folder_of(path), path)
+    }
+
+    /// Opens a temporary file in a folder on the same disk as `path`.
+    pub fn create_in(folder: &Path, path: &Path) -> Result<Self> {
         let refuse =
             |what: &str| Err(Error::Usage(format!("{} is {what}; give a file name", path.display())));
         match std::fs::metadata(path) {
@@ -65,12 +71,10 @@ impl AtomicFile {
             _ if path == Path::new("-") => return refuse("no file to write aside and rename"),
             _ => {}
         }
-        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file =
-            builder.prefix(ASIDE_PREFIX).tempfile_in(folder_of(path)).map_err(|e| Error::io(path, e))?;
+        let file = builder.prefix(ASIDE_PREFIX).tempfile_in(folder).map_err(|e| Error::io(path, e))?;
         remember(file.path());
         Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(1 << 18, file) })
     }

@@ -1,13 +1,24 @@
-//! Batch inference: the bound and the topic probabilities of every document, written as they come.
+//! Batch inference: the bound and the topic probabilities of every document, written as they come, in memory that does not
+//! depend on how many there are.
 
+mod batch;
 mod output;
+mod parts;
+mod records;
+mod shard;
 
-pub use output::{OutputFormat, Subject, TopicWriter, tsv_field};
+pub use batch::{Batch, Job};
+pub use output::{OutputFormat, tsv_field};
+pub use shard::Shard;
 
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
-use crate::estep::{EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
+use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
 use crate::network::Network;
+use std::ops::Range;
+
+/// Documents whose list of items is made at a time.
+const SLICE_DOCS: usize = 1 << 20;
 
 /// Runs the E-step, without gradients, over the given documents of a corpus; `sink` gets their results in order.
 pub fn run(
@@ -23,4 +34,33 @@ pub fn run(
     let items = Item::each(doc_ixs);
     let work = Work { graph: &network.graph, docs, items: &items, options, gradients: false, monitor };
     Ok((estep.run(&work, &params, sink)?, params))
+}
+
+/// The same over a range of documents, without a list of them; `first_item` of the results counts from the range's start.
+#[allow(clippy::too_many_arguments)]
+pub fn run_range(
+    network: &Network,
+    docs: Docs<'_>,
+    range: Range<usize>,
+    options: &EStepOptions,
+    params: &Params,
+    estep: &mut dyn EStep,
+    monitor: &Monitor,
+    mut sink: Option<&mut Sink<'_>>,
+) -> Result<Stats> {
+    let mut stats = Stats::default();
+    for begin in range.clone().step_by(SLICE_DOCS) {
+        let slice = begin..range.end.min(begin + SLICE_DOCS);
+        let items: Vec<Item> = slice.map(|doc_ix| Item { doc_ix: doc_ix as u32, count: 1 }).collect();
+        let work = Work { graph: &network.graph, docs, items: &items, options, gradients: false, monitor };
+        let mut forward = sink.as_mut().map(|sink| {
+            let before = begin - range.start;
+            move |results: &DocResults<'_>| {
+                sink(&DocResults { first_item: before + results.first_item, ..*results })
+            }
+        });
+        let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
+        stats.merge(&estep.run(&work, params, sink)?);
+    }
+    Ok(stats)
 }

@@ -14,6 +14,8 @@ mod eval;
 mod graph;
 mod infer;
 mod infer_outputs;
+mod infer_resume;
+mod infer_shards;
 mod model;
 mod options;
 mod refine;

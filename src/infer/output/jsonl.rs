@@ -1,6 +1,6 @@
 //! JSON lines: one document a line.
 
-use super::{DocTopics, Output, Subject};
+use super::{DocTopics, Output, Subject, TopicQ};
 use crate::error::{Error, Result};
 use crate::files::AtomicFile;
 use crate::network::Names;
@@ -15,8 +15,8 @@ pub(super) struct Jsonl<'a> {
 }
 
 impl<'a> Jsonl<'a> {
-    pub(super) fn create(path: &Path, subject: Subject<'a>) -> Result<Self> {
-        Ok(Self { path: path.to_owned(), file: AtomicFile::create(path)?, subject })
+    pub(super) fn create(path: &Path, file: AtomicFile, subject: Subject<'a>) -> Result<Self> {
+        Ok(Self { path: path.to_owned(), file, subject })
     }
 }
 
@@ -41,10 +41,10 @@ struct Line<'a> {
 }
 
 /// Topics with their q as a JSON object, in the order given: strongest first.
-struct Strengths<'a>(&'a [(u32, f32)], &'a Names);
+struct Strengths<'a>(&'a [TopicQ], &'a Names);
 
 impl Serialize for Strengths<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|&(topic, q)| (self.1.of(topic), q)))
+        serializer.collect_map(self.0.iter().map(|entry| (self.1.of(entry.topic), entry.q)))
     }
 }

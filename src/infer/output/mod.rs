@@ -7,14 +7,17 @@ mod tsv;
 
 pub use tsv::tsv_field;
 
+use super::records::TopicQ;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::estep::{Bound, DocResults, Params};
+use crate::estep::Bound;
+use crate::files::AtomicFile;
 use crate::network::Names;
 use std::path::Path;
 
 /// Formats of topic probabilities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
     /// `{"doc": id, "elbo": x, "topics": {name: q, ...}}`.
     Jsonl,
@@ -45,25 +48,26 @@ impl OutputFormat {
 
 /// What is written about.
 #[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// Names of the topics.
-    pub names: &'a Names,
-    /// The documents.
-    pub corpus: &'a Corpus,
+pub(super) struct Subject<'a> {
+    pub(super) names: &'a Names,
+    pub(super) corpus: &'a Corpus,
+    /// Documents that will be written.
+    pub(super) n_docs: usize,
     /// Which bound q and the elbo are of.
-    pub bound: Bound,
+    pub(super) bound: Bound,
 }
 
 /// What one document gives to write.
 struct DocTopics<'a> {
+    /// Its number in the corpus.
     doc_ix: usize,
     elbo: f64,
-    /// Topics at or above the threshold with their q, strongest first.
-    topics: &'a [(u32, f32)],
+    /// Strongest first.
+    topics: &'a [TopicQ],
 }
 
 /// A file being written aside in one format. Dropped without `commit`, it leaves nothing behind.
-trait Output {
+trait Output: Send {
     /// Writes the next document.
     fn write(&mut self, doc: &DocTopics<'_>) -> Result<()>;
 
@@ -71,57 +75,28 @@ trait Output {
     fn commit(self: Box<Self>) -> Result<()>;
 }
 
-/// Writes topics with q at or above a threshold, document by document, in order.
-pub struct TopicWriter<'a> {
-    output: Box<dyn Output + 'a>,
-    threshold: f32,
-    /// Topics that reach the threshold even outside a document's local model, with that q.
-    outside: Vec<(u32, f32)>,
-    is_inside: Vec<bool>,
-    topics: Vec<(u32, f32)>,
-}
+/// Writes topics document by document, in order.
+pub(super) struct TopicWriter<'a>(Box<dyn Output + 'a>);
 
 impl<'a> TopicWriter<'a> {
-    /// Opens the output aside; [`TopicWriter::commit`] puts it in place.
-    pub fn create(path: &Path, subject: Subject<'a>, threshold: f32, params: &Params) -> Result<Self> {
-        let output: Box<dyn Output + 'a> = match OutputFormat::of(path)? {
-            OutputFormat::Jsonl => Box::new(jsonl::Jsonl::create(path, subject)?),
-            OutputFormat::Tsv => Box::new(tsv::Tsv::create(path, subject)?),
-            OutputFormat::Parquet => Box::new(parquet::Parquet::create(path, subject)?),
-            OutputFormat::Npz => Box::new(npz::Npz::create(path, subject)?),
-        };
-        let outside = params.tail_q.iter().enumerate().map(|(topic, &q)| (topic as u32, q as f32));
-        Ok(Self {
-            output,
-            threshold,
-            outside: outside.filter(|&(_, q)| q >= threshold && q > 0.0).collect(),
-            is_inside: vec![false; subject.names.topics.len()],
-            topics: Vec::new(),
-        })
+    /// Opens the output aside, in a folder on the same disk; [`TopicWriter::commit`] puts it in place.
+    pub(super) fn create(aside: &Path, path: &Path, subject: Subject<'a>) -> Result<Self> {
+        let file = AtomicFile::create_in(aside, path)?;
+        Ok(Self(match OutputFormat::of(path)? {
+            OutputFormat::Jsonl => Box::new(jsonl::Jsonl::create(path, file, subject)?),
+            OutputFormat::Tsv => Box::new(tsv::Tsv::create(path, file, subject)?),
+            OutputFormat::Parquet => Box::new(parquet::Parquet::create(path, file, subject)?),
+            OutputFormat::Npz => Box::new(npz::Npz::create(path, file, subject)?),
+        }))
     }
 
-    /// Writes consecutive documents.
-    pub fn write(&mut self, results: &DocResults<'_>) -> Result<()> {
-        for doc_ix in 0..results.n_docs() {
-            let (topics, q) = results.doc(doc_ix);
-            topics.iter().for_each(|&topic| self.is_inside[topic as usize] = true);
-            self.topics.clear();
-            let inside = topics.iter().copied().zip(q.iter().copied());
-            self.topics.extend(inside.filter(|&(_, q)| q >= self.threshold));
-            self.topics.extend(self.outside.iter().filter(|outside| !self.is_inside[outside.0 as usize]));
-            topics.iter().for_each(|&topic| self.is_inside[topic as usize] = false);
-            self.topics.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            self.output.write(&DocTopics {
-                doc_ix: results.first_item + doc_ix,
-                elbo: results.elbo[doc_ix],
-                topics: &self.topics,
-            })?;
-        }
-        Ok(())
+    /// Writes the next document: its number in the corpus, its bound, its topics, strongest first.
+    pub(super) fn write(&mut self, doc_ix: usize, elbo: f64, topics: &[TopicQ]) -> Result<()> {
+        self.0.write(&DocTopics { doc_ix, elbo, topics })
     }
 
     /// Puts the file in place.
-    pub fn commit(self) -> Result<()> {
-        self.output.commit()
+    pub(super) fn commit(self) -> Result<()> {
+        self.0.commit()
     }
 }

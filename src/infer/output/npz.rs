@@ -1,6 +1,6 @@
 //! A sparse matrix, documents by topics, that `scipy.sparse.load_npz` opens: a zip of the arrays of its CSR form.
 
-use super::{DocTopics, Output, Subject};
+use super::{DocTopics, Output, Subject, TopicQ};
 use crate::error::{Error, Result};
 use crate::files::{self, AtomicFile};
 use crate::npy;
@@ -18,15 +18,15 @@ pub(super) struct Npz<'a> {
     row_ends: Array,
     topics: Array,
     q: Array,
-    row: Vec<(u32, f32)>,
+    row: Vec<TopicQ>,
 }
 
 impl<'a> Npz<'a> {
-    pub(super) fn create(path: &Path, subject: Subject<'a>) -> Result<Self> {
+    pub(super) fn create(path: &Path, file: AtomicFile, subject: Subject<'a>) -> Result<Self> {
         let array = |descr| Array::create(path, descr).map_err(|e| Error::io(path, e));
         let mut npz = Self {
             path: path.to_owned(),
-            file: AtomicFile::create(path)?,
+            file,
             subject,
             row_ends: array("<i8")?,
             topics: array("<i4")?,
@@ -37,11 +37,11 @@ impl<'a> Npz<'a> {
         Ok(npz)
     }
 
-    fn write_row(&mut self, topics: &[(u32, f32)]) -> io::Result<()> {
+    fn write_row(&mut self, topics: &[TopicQ]) -> io::Result<()> {
         self.row.clear();
         self.row.extend(topics);
-        self.row.sort_unstable_by_key(|&(topic, _)| topic);
-        for &(topic, q) in &self.row {
+        self.row.sort_unstable_by_key(|entry| entry.topic);
+        for &TopicQ { topic, q } in &self.row {
             self.topics.push(&topic.to_le_bytes())?;
             self.q.push(&q.to_le_bytes())?;
         }

@@ -1,6 +1,6 @@
 //! Parquet: the columns doc, topic and q, one row per document and topic.
 
-use super::{DocTopics, Output, Subject};
+use super::{DocTopics, Output, Subject, TopicQ};
 use crate::error::{Error, Result};
 use crate::files::AtomicFile;
 use parquet::basic::{Compression, ZstdLevel};
@@ -40,12 +40,11 @@ pub(super) struct Parquet<'a> {
 }
 
 impl<'a> Parquet<'a> {
-    pub(super) fn create(path: &Path, subject: Subject<'a>) -> Result<Self> {
-        let file = AtomicFile::create(path)?;
+    pub(super) fn create(path: &Path, file: AtomicFile, subject: Subject<'a>) -> Result<Self> {
         let about = [
             ("noisyor.version", env!("CARGO_PKG_VERSION").to_owned()),
             ("noisyor.bound", subject.bound.to_string()),
-            ("noisyor.docs", subject.corpus.n_docs().to_string()),
+            ("noisyor.docs", subject.n_docs.to_string()),
         ];
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -78,7 +77,7 @@ impl<'a> Parquet<'a> {
 
 impl Output for Parquet<'_> {
     fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
-        for &(topic, q) in doc.topics {
+        for &TopicQ { topic, q } in doc.topics {
             self.rows.push(Row { doc_ix: doc.doc_ix, topic, q });
             if self.rows.len() == GROUP_ROWS {
                 self.write_group().map_err(|e| error(&self.path, e))?;

@@ -1,6 +1,6 @@
 //! A table as text: one document and topic a line.
 
-use super::{DocTopics, Output, Subject};
+use super::{DocTopics, Output, Subject, TopicQ};
 use crate::error::{Error, Result};
 use crate::files::AtomicFile;
 use std::io::Write;
@@ -13,8 +13,8 @@ pub(super) struct Tsv<'a> {
 }
 
 impl<'a> Tsv<'a> {
-    pub(super) fn create(path: &Path, subject: Subject<'a>) -> Result<Self> {
-        let mut tsv = Self { path: path.to_owned(), file: AtomicFile::create(path)?, subject };
+    pub(super) fn create(path: &Path, file: AtomicFile, subject: Subject<'a>) -> Result<Self> {
+        let mut tsv = Self { path: path.to_owned(), file, subject };
         tsv.put("doc\ttopic\tq\n")?;
         Ok(tsv)
     }
@@ -28,8 +28,9 @@ impl Output for Tsv<'_> {
     fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
         let id = self.subject.corpus.id(doc.doc_ix);
         let id = tsv_field(&id);
-        let line =
-            |&(topic, q): &(u32, f32)| format!("{id}\t{}\t{q}\n", tsv_field(self.subject.names.of(topic)));
+        let line = |&TopicQ { topic, q }: &TopicQ| {
+            format!("{id}\t{}\t{q}\n", tsv_field(self.subject.names.of(topic)))
+        };
         let lines: String = doc.topics.iter().map(line).collect();
         self.put(&lines)
     }

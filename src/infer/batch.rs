@@ -1,0 +1,270 @@
+//! A batch of documents from the E-step to a file: the E-step computes, the calling thread selects topics, a thread of its own
+//! writes. What is finished is kept in parts until the output is in place.
+
+use super::output::{OutputFormat, Subject, TopicWriter};
+use super::parts::{Manifest, Parts};
+use super::records::{Records, Selection, TopicQ};
+use super::{Shard, run_range};
+use crate::corpus::Docs;
+use crate::error::{Error, Result};
+use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Stats};
+use crate::files::folder_of;
+use crate::network::{Network, fingerprint};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// A part is finished at so many bytes, however few its documents.
+const PART_BYTES: usize = 1 << 26;
+/// Records go to the writer in pieces of about this size.
+const PIECE_BYTES: usize = 1 << 17;
+/// Pieces that wait for the writer at most: some seconds of a machine's work, while a part or a row group is written.
+const PIECES_AHEAD: usize = 64;
+
+/// What is inferred, and how.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The model.
+    pub network: &'a Network,
+    /// The documents.
+    pub docs: Docs<'a>,
+    /// Which of them; all, if none is given.
+    pub shard: Option<Shard>,
+    /// How the E-step is run.
+    pub options: &'a EStepOptions,
+    /// Topics below this are left out.
+    pub threshold: f32,
+    /// Documents of a part.
+    pub part_docs: usize,
+}
+
+impl Job<'_> {
+    /// Documents of a part, unless the user says otherwise.
+    pub const PART_DOCS: usize = 1 << 14;
+
+    fn range(&self) -> Range<usize> {
+        self.shard.map_or(0..self.docs.n_docs(), |shard| shard.range(self.docs.n_docs()))
+    }
+
+    fn manifest(&self, output: &Path, backend: &str) -> Result<Manifest<'_>> {
+        Ok(Manifest {
+            noisyor: env!("CARGO_PKG_VERSION"),
+            model: fingerprint(self.network),
+            corpus: format!("{:016x}", self.docs.corpus().fingerprint()),
+            documents: self.docs.n_docs(),
+            options: self.options,
+            threshold: self.threshold,
+            format: OutputFormat::of(output)?,
+            shard: self.shard.map(|shard| shard.to_string()),
+            backend: backend.to_owned(),
+        })
+    }
+}
+
+/// An inference on its way to its output. Dropped without [`Batch::commit`], it leaves nothing but finished parts.
+pub struct Batch<'a> {
+    job: Job<'a>,
+    range: Range<usize>,
+    params: Params,
+    /// Dropped before the folder that it may be written in.
+    writing: Writing<'a>,
+    /// None where a part would hold all documents.
+    parts: Option<Parts>,
+}
+
+impl<'a> Batch<'a> {
+    /// Opens the output aside, and the folder of its parts: with `resume`, those of an earlier run of the same are taken over.
+    pub fn open(
+        output: &Path,
+        job: Job<'a>,
+        backend: &str,
+        resume: bool,
+        warn: &mut dyn FnMut(&str),
+    ) -> Result<Self> {
+        let Job { network, docs, options, .. } = job;
+        let (range, n_topics) = (job.range(), network.graph.n_topics());
+        let params = Params::derive(&network.graph, &network.weights, options.bound)?;
+        // Behind a link, all is done beside what it leads to.
+        let output = &output.canonicalize().unwrap_or_else(|_| output.to_owned());
+        let folder = Parts::folder_of(output);
+        let subject = Subject {
+            names: &network.names,
+            corpus: docs.corpus(),
+            n_docs: range.len(),
+            bound: options.bound,
+        };
+        let parts = if range.len() > job.part_docs || folder.exists() {
+            let manifest = job.manifest(output, backend)?;
+            Some(Parts::open(folder, &manifest, resume, &range, n_topics, warn)?)
+        } else {
+            None
+        };
+        let aside = parts.as_ref().map_or(folder_of(output), Parts::folder);
+        let topics = TopicWriter::create(aside, output, subject)?;
+        let writing =
+            Writing { topics, next: range.start, elbo_sum: 0.0, part: Records::default(), n_parts: 0 };
+        Ok(Self { job, range, params, parts, writing })
+    }
+
+    /// Documents in all.
+    pub fn n_docs(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Documents that earlier runs have done.
+    pub fn n_done_before(&self) -> usize {
+        self.parts.as_ref().map_or(0, Parts::n_docs)
+    }
+
+    /// Finished parts, and the folder that they are in.
+    pub fn kept(&self) -> Option<(usize, &Path)> {
+        let parts = self.parts.as_ref()?;
+        Some((parts.n_kept() + self.writing.n_parts, parts.folder())).filter(|&(n, _)| n > 0)
+    }
+
+    /// Mean bound of the documents written so far.
+    pub fn elbo_mean(&self) -> Option<f64> {
+        let n_docs = self.writing.next - self.range.start;
+        (n_docs > 0).then(|| self.writing.elbo_sum / n_docs as f64)
+    }
+
+    /// Writes the finished parts that the documents begin with.
+    pub fn replay(&mut self, monitor: &Monitor) -> Result<()> {
+        let Self { parts: Some(parts), writing, .. } = self else { return Ok(()) };
+        while parts.has(writing.next) {
+            monitor.go_on()?;
+            let n_docs = writing.write(&parts.read(writing.next)?)?;
+            monitor.docs_done.fetch_add(n_docs as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Computes what is missing and writes all that is not written yet. The sums are those of the documents that were computed.
+    pub fn run(&mut self, estep: &mut dyn EStep, monitor: &Monitor) -> Result<Stats> {
+        let Self { job, range, params, parts, writing, .. } = self;
+        let (job, parts, begin) = (&*job, parts.as_ref(), writing.next);
+        let (to_writer, pieces) = sync_channel(PIECES_AHEAD);
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(move || writing.take_all(&pieces, job, parts));
+            let computed = compute(job, begin..range.end, params, parts, estep, monitor, to_writer);
+            match writing.join() {
+                Ok(written) => written.and(computed),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    /// Puts the output in place; then the parts are no longer needed.
+    pub fn commit(self) -> Result<()> {
+        self.writing.topics.commit()?;
+        self.parts.map_or(Ok(()), Parts::remove)
+    }
+}
+
+/// What comes to the writer, in the order of the documents.
+enum Piece {
+    Computed(Records),
+    /// A part of an earlier run.
+    Kept(Records),
+}
+
+/// Sends all documents of a range to the writer: finished parts as they are, the E-step's results between them.
+fn compute(
+    job: &Job<'_>,
+    range: Range<usize>,
+    params: &Params,
+    parts: Option<&Parts>,
+    estep: &mut dyn EStep,
+    monitor: &Monitor,
+    to_writer: SyncSender<Piece>,
+) -> Result<Stats> {
+    // A writer that is gone says itself why.
+    let send = |piece| to_writer.send(piece).map_err(|_| Error::Interrupted);
+    let mut selection = Selection::new(job.threshold, params, job.network.graph.n_topics());
+    let (mut stats, mut next) = (Stats::default(), range.start);
+    while next < range.end {
+        if let Some(parts) = parts.filter(|parts| parts.has(next)) {
+            let records = parts.read(next)?;
+            next += records.n_docs();
+            send(Piece::Kept(records))?;
+            continue;
+        }
+        let end = parts.and_then(|parts| parts.next_behind(next)).unwrap_or(range.end);
+        let mut records = Records::default();
+        let mut sink = |results: &DocResults<'_>| {
+            for at in 0..results.n_docs() {
+                records.push(results.elbo[at], selection.select(results, at));
+                if records.n_bytes() >= PIECE_BYTES {
+                    send(Piece::Computed(std::mem::take(&mut records)))?;
+                }
+            }
+            Ok(())
+        };
+        let Job { network, docs, options, .. } = *job;
+        stats.merge(&run_range(network, docs, next..end, options, params, estep, monitor, Some(&mut sink))?);
+        send(Piece::Computed(records))?;
+        next = end;
+    }
+    Ok(stats)
+}
+
+/// The writer's side.
+struct Writing<'a> {
+    topics: TopicWriter<'a>,
+    /// The next document.
+    next: usize,
+    elbo_sum: f64,
+    /// What was computed since the last part.
+    part: Records,
+    /// Parts finished by this run.
+    n_parts: usize,
+}
+
+impl Writing<'_> {
+    fn take_all(&mut self, pieces: &Receiver<Piece>, job: &Job<'_>, parts: Option<&Parts>) -> Result<()> {
+        for piece in pieces {
+            match (piece, parts) {
+                (Piece::Kept(records), _) => {
+                    self.finish_part(job, parts)?;
+                    self.write(&records)?;
+                }
+                (Piece::Computed(records), None) => {
+                    self.write(&records)?;
+                }
+                (Piece::Computed(records), Some(_)) => {
+                    for (elbo, topics) in records.iter() {
+                        self.write_doc(elbo, topics)?;
+                        self.part.push(elbo, topics);
+                        if self.part.n_docs() == job.part_docs || self.part.n_bytes() >= PART_BYTES {
+                            self.finish_part(job, parts)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what was computed since the last part. A corpus that is not verified yet may be damaged, and so would be its parts.
+    fn finish_part(&mut self, job: &Job<'_>, parts: Option<&Parts>) -> Result<()> {
+        if let Some(parts) = parts.filter(|_| self.part.n_docs() > 0 && job.docs.corpus().is_verified()) {
+            parts.write(self.next - self.part.n_docs(), &self.part)?;
+            self.n_parts += 1;
+        }
+        self.part.clear();
+        Ok(())
+    }
+
+    fn write(&mut self, records: &Records) -> Result<usize> {
+        records.iter().try_for_each(|(elbo, topics)| self.write_doc(elbo, topics))?;
+        Ok(records.n_docs())
+    }
+
+    fn write_doc(&mut self, elbo: f64, topics: &[TopicQ]) -> Result<()> {
+        self.topics.write(self.next, elbo, topics)?;
+        self.elbo_sum += elbo;
+        self.next += 1;
+        Ok(())
+    }
+}
