@@ -11,5 +11,5 @@ train em
 train em-full --batch full
 train adam --step adam
 train paper --step paper
-python3 scripts/curves.py docs/curves.svg \
+python3 -B scripts/curves.py docs/curves.svg \
     "EM, mini-batches=$runs/em" "EM, full batch=$runs/em-full" "Adam=$runs/adam" "the paper's step=$runs/paper"

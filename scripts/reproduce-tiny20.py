@@ -11,6 +11,8 @@ import os
 import statistics
 import sys
 
+import svg
+
 RATES, CS = ["0.001", "0.01"], ["1", "10", "100", "1000", "10000"]
 COLOURS = ["#c9a227", "#f08a3c", "#e76f51", "#8e5ea2", "#264653"]
 EM_COLOUR = "#1b6ca8"
@@ -63,43 +65,28 @@ def note(points):
     return f"{last:.2f}" if best - last < 0.1 else f"{last:.2f}, best {best:.2f}"
 
 
-def panel(at, title, curves):
-    x = lambda epoch: at + LEFT + epoch / EPOCHS * (PANEL - LEFT - RIGHT)
-    y = lambda bound: TOP + (HIGH - max(bound, LOW)) / (HIGH - LOW) * (HEIGHT - TOP - BOTTOM)
-    svg = [f'<text x="{x(EPOCHS / 2):.1f}" y="{TOP - 18}" text-anchor="middle" font-size="13">{title}</text>']
-    for bound in range(LOW, HIGH + 1):
-        svg.append(f'<line x1="{x(0)}" x2="{x(EPOCHS)}" y1="{y(bound):.1f}" y2="{y(bound):.1f}" stroke="#ddd"/>')
-        label = f"{bound}" if bound > LOW else f"≤ {bound}"
-        svg.append(f'<text x="{x(0) - 8}" y="{y(bound) + 4:.1f}" text-anchor="end">{label}</text>')
-    for epoch in range(0, EPOCHS + 1, 50):
-        svg.append(f'<text x="{x(epoch):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{epoch}</text>')
-    svg.append(f'<text x="{x(EPOCHS / 2):.1f}" y="{HEIGHT - BOTTOM + 36}" text-anchor="middle">epochs (full batch)</text>')
+def panel(left, title, curves):
+    place = left + LEFT, left + PANEL - RIGHT, TOP, HEIGHT - BOTTOM
+    panel = svg.Panel(place, (0, EPOCHS), (LOW, HIGH))
+    panel.text(panel.x(EPOCHS / 2), TOP - 18, title, "middle", ' font-size="13"')
+    panel.rows(range(LOW, HIGH + 1), lambda bound: f"{bound}" if bound > LOW else f"≤ {bound}")
+    panel.ticks(range(0, EPOCHS + 1, 50), "epochs (full batch)")
     for row, (name, colour, points) in enumerate(curves):
-        path = " ".join(f"{x(epoch):.1f},{y(bound):.1f}" for epoch, bound in points)
-        svg.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
-        if 0 < len(points) < EPOCHS:
-            epoch, bound = points[-1]
-            svg.append(f'<circle cx="{x(epoch):.1f}" cy="{y(bound):.1f}" r="4" fill="{colour}"/>')
-        place = x(100 * (row // 3)), HEIGHT - BOTTOM + 62 + 18 * (row % 3)
-        svg.append(f'<text x="{place[0]:.1f}" y="{place[1]}" fill="{colour}">{name}: {note(points)}</text>')
-    return svg
+        panel.curve(points, colour, 1.6)
+        panel.dots(points[-1:] if len(points) < EPOCHS else [], colour, 4)
+        place = panel.x(100 * (row // 3)), HEIGHT - BOTTOM + 62 + 18 * (row % 3)
+        panel.text(*place, f"{name}: {note(points)}", more=f' fill="{colour}"')
+    return panel
 
 
 def plot(out, file):
-    width = PANEL * len(RATES) + 24
-    label = f"held-out bound (tail), nats a document (clipped at {LOW})"
-    svg = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{HEIGHT}" fill="white"/>',
-        f'<text transform="translate(18,{(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">{label}</text>',
-    ]
-    em = curve(f"{out}/curve-em")
+    panels, em = [], curve(f"{out}/curve-em")
     for at, rate in enumerate(RATES):
         curves = [("EM", EM_COLOUR, em)]
         curves += [(f"c = {c}", colour, curve(f"{out}/curve-{rate}-{c}")) for c, colour in zip(CS, COLOURS)]
-        svg += panel(24 + at * PANEL, f"the paper's step, ρ = {rate}", curves)
-    svg.append("</svg>")
-    open(file, "w").write("\n".join(svg) + "\n")
+        panels.append(panel(24 + at * PANEL, f"the paper's step, ρ = {rate}", curves))
+    width = PANEL * len(RATES) + 24
+    svg.write(file, width, HEIGHT, panels, f"held-out bound (tail), nats a document (clipped at {LOW})")
 
 
 def table(out, seconds):

@@ -51,7 +51,7 @@ fixed() {
 }
 
 "$noisyor" corpus "$data/tiny20.svm.gz" --vocab "$data/vocab.txt" --quiet -o "$out/tiny20.corpus"
-python3 scripts/reproduce-tiny20.py graph tests/golden/tiny20_peer.json "$out"
+python3 -B scripts/reproduce-tiny20.py graph tests/golden/tiny20_peer.json "$out"
 for seed in 0 1 2 3 4; do
     "$noisyor" corpus split "$out/tiny20.corpus" --test 0.3 --seed "$seed" --quiet -o "$out/split-$seed"
     fixed "$seed"
@@ -72,5 +72,5 @@ for rate in 0.001 0.01; do
         curve "$rate-$c" --step paper --rate "$rate" --c "$c"
     done
 done
-python3 scripts/reproduce-tiny20.py plot "$out" docs/fig4-c-sweep.svg
-python3 scripts/reproduce-tiny20.py table "$out" "$SECONDS" | tee docs/tiny20.md
+python3 -B scripts/reproduce-tiny20.py plot "$out" docs/fig4-c-sweep.svg
+python3 -B scripts/reproduce-tiny20.py table "$out" "$SECONDS" | tee docs/tiny20.md
