@@ -50,6 +50,7 @@ pub mod sealed;
 pub mod structure;
 pub mod synth;
 pub mod train;
+pub mod update;
 
 pub use error::{Error, Result};
 pub use faults::Check;

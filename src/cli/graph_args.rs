@@ -1,8 +1,10 @@
 //! Options of learning a graph, and the files of words that some of them name.
 
 use clap::Args;
+use noisyor::estep::EStepOptions;
 use noisyor::files;
 use noisyor::structure::{Anchor, GraphOptions};
+use noisyor::update::UpdateOptions;
 use noisyor::{Error, Result};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -56,19 +58,24 @@ impl GraphArgs {
     }
 
     /// The first option that is given, which makes no sense where there is no graph to learn; --max-edges is also the budget of
-    /// refinement.
-    pub(crate) fn first_given(&self, refines: bool) -> Option<&'static str> {
+    /// refinement, and tokens that are new to a model are attached by --parents and --min-support.
+    pub(crate) fn first_given(&self, refines: bool, attaches: bool) -> Option<&'static str> {
         let default = GraphOptions::default();
         let given = [
             (!self.topics.is_empty(), "--topics"),
             (self.layers.is_some(), "--layers"),
-            (self.parents != default.parents, "--parents"),
+            (self.parents != default.parents && !attaches, "--parents"),
             (self.max_edges.is_some() && !refines, "--max-edges"),
-            (self.min_support != default.min_support, "--min-support"),
+            (self.min_support != default.min_support && !attaches, "--min-support"),
             (self.anchors.is_some(), "--anchors"),
             (!self.exclude.is_empty(), "--exclude"),
         ];
         given.iter().find(|(given, _)| *given).map(|&(_, option)| option)
+    }
+
+    /// How tokens that are new to a model are attached.
+    pub(crate) fn attaching(&self, estep: EStepOptions) -> UpdateOptions {
+        UpdateOptions { parents: self.parents, min_support: self.min_support, estep }
     }
 
     /// The options for these tokens, checked; the files are read.

@@ -5,6 +5,7 @@ mod checkpoints;
 mod inputs;
 mod report;
 mod resume;
+mod update;
 
 use super::common::{BackendArgs, interruptible};
 use super::corpus_args::{CorpusArgs, Verifying};
@@ -27,6 +28,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use update::UpdateArgs;
 
 /// Train a network
 ///
@@ -37,6 +39,7 @@ use std::time::{Duration, Instant};
   noisyor train
   noisyor train documents.jsonl --topics 300,100 -o run
   noisyor train documents.jsonl --topics 33,11 --max-edges 707 --refine --test 0.3 -o run
+  noisyor train new.jsonl --from run/model.safetensors -o updated
   noisyor train documents.jsonl --graph topics.tsv -o run --epochs 100 --batch full
   noisyor train --resume run
   noisyor train documents.svm --graph model.json --step adam --rate 0.05 --valid 0.3 --seed 7")]
@@ -60,6 +63,8 @@ pub(crate) struct Args {
     seed: u64,
     #[command(flatten)]
     learning: GraphArgs,
+    #[command(flatten)]
+    update: UpdateArgs,
     #[command(flatten)]
     training: TrainingArgs,
     #[command(flatten)]
@@ -85,6 +90,7 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     let (start, state) = job.standing.take().unzip();
     let inputs = job.args.inputs(start, common, &monitor)?;
     job.check_corpus(&inputs.corpus)?;
+    job.options = job.args.update.options(job.options, inputs.model(), inputs.corpus.n_docs())?;
     let verifying = Verifying::start(&inputs.corpus, &monitor);
     let mut folder = match job.folder.take() {
         Some(folder) => folder,
@@ -97,7 +103,7 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         job.args.describe(&inputs, &estep.name(), &mut job.about);
         // Whatever happens from now on, the run can begin again with what it was given.
         folder.write_config(&job.options, &job.about)?;
-        let start = inputs.start(&job.args, &job.options, common, &monitor)?;
+        let start = inputs.start(&job.args, &job.options, estep, common, &monitor)?;
         if state.is_none() {
             start.keep(&folder, &mut job.about)?;
         }
@@ -146,7 +152,7 @@ fn finished(
         graph: graph.clone(),
         weights: weights.clone(),
         names: start.names.clone(),
-        training: summary(options, metrics),
+        training: summary(start, options, metrics),
     };
     if options.refine.is_some() {
         let all: Vec<u32> = (0..graph.n_topics() as u32).collect();
@@ -272,10 +278,11 @@ fn metrics_line(metrics: &Metrics, last_valid: Option<f64>) -> String {
 }
 
 /// What the model file says of its training: no times, no thread counts.
-fn summary(options: &TrainOptions, metrics: Option<&Metrics>) -> String {
+fn summary(start: &Start, options: &TrainOptions, metrics: Option<&Metrics>) -> String {
     json!({
         "program": concat!("noisyor ", env!("CARGO_PKG_VERSION")),
         "options": options,
+        "docs": start.n_docs,
         "step": metrics.map(|m| m.step),
         "epoch": metrics.map(|m| m.epoch),
         "train_elbo": metrics.and_then(|m| m.train_elbo),

@@ -20,6 +20,8 @@ mod settle;
 mod weights;
 
 pub use options::{Anchor, GraphOptions};
+pub(crate) use settle::{Candidate, telling};
+pub(crate) use weights::{edge as edge_weight, leak as leak_weight};
 
 use crate::corpus::Docs;
 use crate::error::{Error, Result};

@@ -135,7 +135,7 @@ impl Settled {
     /// The probability of an item in a topic's documents, and how telling that is: `p log(p / base)`.
     fn telling(&self, topic: usize, count: u32, base: f64) -> (f32, f64) {
         let p = f64::from(count) / f64::from(self.n_docs[topic].max(1));
-        (p as f32, p * (p / base).ln())
+        (p as f32, telling(p, base))
     }
 
     /// For every token the topics that tell most about it: (topic, p, how much), best first, `most` of them.
@@ -194,18 +194,24 @@ impl Settled {
     }
 }
 
+/// How telling it is that something has probability `p` here and `base` everywhere.
+pub(crate) fn telling(p: f64, base: f64) -> f64 {
+    p * (p / base).ln()
+}
+
 /// A topic that an item may have as a parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Candidate {
-    pub(super) topic: u32,
+pub(crate) struct Candidate {
+    pub(crate) topic: u32,
     /// Probability of the item in the topic's documents.
-    pub(super) p: f32,
+    pub(crate) p: f32,
     /// How telling that is.
-    pub(super) score: f32,
+    pub(crate) score: f32,
 }
 
 impl Candidate {
-    fn best(list: &mut Vec<Self>, most: usize) {
+    /// Leaves the `most` most telling, best first.
+    pub(crate) fn best(list: &mut Vec<Self>, most: usize) {
         list.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.topic.cmp(&b.topic)));
         list.truncate(most);
     }

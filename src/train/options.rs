@@ -1,6 +1,6 @@
 //! Training options: as given, and checked.
 
-use super::{RateSchedule, RefineOptions};
+use super::{PriorOptions, RateSchedule, RefineOptions};
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
 use crate::network::{Init, MAX_WEIGHT};
@@ -91,6 +91,9 @@ pub struct TrainOptions {
     pub init: Init,
     /// Refinement of the graph before the epochs.
     pub refine: Option<RefineOptions>,
+    /// What the initial weights count as where they are those of a model that training goes on from.
+    #[serde(default)]
+    pub prior: Option<PriorOptions>,
     /// Whether identical documents share one E-step.
     pub share_identical: bool,
     /// Seed of everything random.
@@ -114,6 +117,7 @@ impl Default for TrainOptions {
             patience: 5,
             init: Init::Data,
             refine: None,
+            prior: None,
             share_identical: true,
             seed: 0,
         }
@@ -175,6 +179,7 @@ impl TrainOptions {
             );
         }
         let above_zero = |value: f64| value > 0.0 && value.is_finite();
+        self.prior.map_or(Ok(()), |prior| self.check_prior(&prior))?;
         match self.step {
             StepRule::Em { lambda } if !(lambda >= 0.0 && lambda.is_finite()) => {
                 refuse(format!("lambda must be at least 0; it is {lambda}"))
@@ -187,5 +192,33 @@ impl TrainOptions {
             }
             _ => Ok(CheckedOptions(self)),
         }
+    }
+
+    /// An older model counts with its own weights, in EM, whose counts can be added.
+    fn check_prior(&self, prior: &PriorOptions) -> Result<()> {
+        let refuse = |message: String| Err(Error::Usage(message));
+        let above_zero = |value: f64| value > 0.0 && value.is_finite();
+        if !(above_zero(prior.docs) && above_zero(prior.trained_docs)) {
+            return refuse(format!(
+                "a model counts as a number of documents above 0; it is {}, trained on {}",
+                prior.docs, prior.trained_docs
+            ));
+        }
+        if !matches!(self.step, StepRule::Em { .. }) {
+            return refuse(
+                "only --step em lets the old model count beside the new documents; use that, or --from-docs 0".into(),
+            );
+        }
+        if self.init != Init::Graph {
+            return refuse(
+                "training that goes on from a model starts from its weights; use --init graph".into(),
+            );
+        }
+        if self.refine.is_some() {
+            return refuse(
+                "refinement exchanges edges, and a model's edges are kept; leave out --refine".into(),
+            );
+        }
+        Ok(())
     }
 }

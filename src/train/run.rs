@@ -3,7 +3,7 @@
 use super::refine::Refinement;
 use super::state::{Best, Phase, State};
 use super::trainer::Trainer;
-use super::{CheckedOptions, Event, Metrics};
+use super::{CheckedOptions, Event, Metrics, Prior, StepRule};
 use crate::corpus::{Docs, Parts, split, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
@@ -70,7 +70,8 @@ pub fn train(
     let n_batches = options.batch.n_batches(train_docs.len());
     let mut n_steps = u64::from(options.epochs) * n_batches as u64;
     n_steps = options.max_steps.map_or(n_steps, |most| most.min(n_steps));
-    let leak_floor = options.leak_floor.unwrap_or(options.floor.min(0.1 / train_docs.len() as f64));
+    let all_docs = train_docs.len() as f64 + options.prior.map_or(0.0, |prior| prior.docs);
+    let leak_floor = options.leak_floor.unwrap_or(options.floor.min(0.1 / all_docs));
     let refine_epochs = options.refine.as_ref().map_or(0, super::RefineOptions::n_epochs);
     let (given_graph, state) = match begin {
         Begin::New(graph, given) => {
@@ -79,7 +80,12 @@ pub fn train(
                 Some(refine) => Phase::Refining(Box::new(Refinement::new(refine, graph, &weights))),
                 None => Phase::Epochs { evaluation_due: n_steps == 0 },
             };
-            (graph, State::new(graph.clone(), weights, phase))
+            // The weights to start from are the old model's.
+            let prior = match (options.prior, options.step) {
+                (Some(prior), StepRule::Em { lambda }) => Some(Prior::new(graph, &weights, &prior, lambda)),
+                _ => None,
+            };
+            (graph, State { prior, ..State::new(graph.clone(), weights, phase) })
         }
         Begin::At(graph, mut state) => {
             state.reopen(n_steps, options.patience);

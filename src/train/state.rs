@@ -2,7 +2,7 @@
 
 use super::refine::Refinement;
 use super::step::Memory;
-use super::{Ended, Metrics};
+use super::{Ended, Metrics, Prior};
 use crate::estep::Stats;
 use crate::network::{Graph, Weights};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,8 @@ pub struct State {
     pub(super) phase: Phase,
     /// What the weight step remembers.
     pub(super) memory: Memory,
+    /// What the model that training went on from counts as.
+    pub(super) prior: Option<Prior>,
     /// Sums of a weight step of which some slices are done.
     pub(super) partial: Option<Partial>,
     /// Weight steps taken; of these, steps of refinement, each over all documents.
@@ -72,6 +74,7 @@ impl State {
             weights,
             phase,
             memory: Memory::default(),
+            prior: None,
             partial: None,
             step: 0,
             full_steps: 0,
@@ -131,6 +134,7 @@ impl State {
             ("weights", of(graph, &self.weights)),
             ("best model", self.best.as_ref().is_none_or(|best| of(&best.graph, &best.weights))),
             ("memory of the weight step", self.memory.fits(graph)),
+            ("counts of an older model", self.prior.as_ref().is_none_or(|prior| prior.fits(graph))),
             ("sums of a step", self.partial.as_ref().is_none_or(|partial| sums(&partial.stats))),
             ("topics", self.reseeded.iter().all(|&topic| (topic as usize) < graph.n_topics())),
             (

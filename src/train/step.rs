@@ -1,6 +1,6 @@
 //! The weight step, Eq. 17: projected and preconditioned. The only writer of weights.
 
-use super::{RateSchedule, StepRule};
+use super::{Prior, RateSchedule, StepRule};
 use crate::error::{Error, Result};
 use crate::estep::Stats;
 use crate::network::{Graph, Weights};
@@ -37,6 +37,8 @@ pub struct Stepper {
     n_steps: (u64, u64),
     /// What the rule remembers.
     pub(super) memory: Memory,
+    /// What an older model counts as.
+    pub(super) prior: Option<Prior>,
 }
 
 /// What a rule remembers from step to step.
@@ -80,7 +82,13 @@ impl Stepper {
         n_steps: (u64, u64),
     ) -> Self {
         let range = Range { floor, leak_floor, cap };
-        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory: Memory::default() }
+        let memory = Memory::default();
+        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory, prior: None }
+    }
+
+    /// The same, where an older model counts beside the documents; EM alone heeds it.
+    pub fn with_prior(self, prior: Option<Prior>) -> Self {
+        Self { prior, ..self }
     }
 
     /// The step from a batch's sums (tail included), projected and rounded to f32. Fails, naming it, on a
@@ -131,7 +139,7 @@ impl Stepper {
     }
 
     /// `w = n / (Q + lambda / D)`, `w0 = n_0`, with counts per document: this batch's where it is the whole
-    /// corpus, else running averages. A topic with Q = 0 keeps its weights.
+    /// corpus, else running averages; then those of an older model are added. A topic with Q = 0 keeps its weights.
     fn em(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, lambda: f64) {
         let per_doc = 1.0 / stats.n_docs;
         let counts = |w: &[f64], sums: &[f64]| -> Vec<f64> {
@@ -150,13 +158,17 @@ impl Stepper {
             }
         }
         let penalty = lambda / self.n_docs;
-        for ((w, n), &parent) in weights.edge.iter_mut().zip(&edge).zip(graph.edge_parents()) {
-            let q = topic_q[parent as usize];
+        for (at, (w, &parent)) in weights.edge.iter_mut().zip(graph.edge_parents()).enumerate() {
+            let new = (edge[at], topic_q[parent as usize]);
+            let (n, q) = self.prior.as_ref().map_or(new, |old| old.add_edge(at, parent, new, self.n_docs));
             if q > 0.0 {
                 *w = n / (q + penalty);
             }
         }
         weights.leak.copy_from_slice(&leak);
+        if let Some(old) = &self.prior {
+            old.add_leaks(&mut weights.leak, self.n_docs);
+        }
         self.memory.state = State::Counts { edge, leak, topic_q };
     }
 

@@ -183,7 +183,7 @@ impl<'a> Trainer<'a> {
             stats.add_tail(&params);
             let mut stepper = self.stepper();
             let stepped = stepper.step(&self.state.graph, &mut self.state.weights, &stats);
-            self.state.memory = stepper.memory;
+            (self.state.memory, self.state.prior) = (stepper.memory, stepper.prior);
             stepped?;
             self.state.step += 1;
             self.state.since.stats.add_totals(&stats);
@@ -194,7 +194,7 @@ impl<'a> Trainer<'a> {
         Ok(is_last)
     }
 
-    /// The weight step with its memory, which it takes.
+    /// The weight step with what it remembers, which it takes.
     fn stepper(&mut self) -> Stepper {
         let range = (self.options.floor, self.leak_floor, self.options.cap);
         let n_steps = match self.state.phase {
@@ -203,6 +203,7 @@ impl<'a> Trainer<'a> {
         };
         let mut stepper = Stepper::new(self.options.step, range, self.train_docs.len(), n_steps);
         stepper.memory = std::mem::take(&mut self.state.memory);
+        stepper.prior = self.state.prior.take();
         stepper
     }
 

@@ -1,5 +1,6 @@
 //! Options of training.
 
+use super::update::UpdateArgs;
 use clap::ValueEnum;
 use noisyor::estep::EStepOptions;
 use noisyor::network::Init;
@@ -93,12 +94,14 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
 }
 
 impl TrainingArgs {
-    /// The options as given, checked; `max_edges` is the budget of refinement.
+    /// The options as given, checked; `max_edges` is the budget of refinement, `has_weights` whether the graph comes with weights
+    /// to start from.
     pub(super) fn options(
         &self,
         estep: EStepOptions,
         max_edges: Option<usize>,
-        learns: bool,
+        has_weights: bool,
+        update: &UpdateArgs,
         seed: u64,
     ) -> Result<CheckedOptions> {
         let schedule = |default: RateSchedule| match self.rate_schedule {
@@ -107,6 +110,9 @@ impl TrainingArgs {
             Some(ScheduleArg::Power) => RateSchedule::Power,
             Some(ScheduleArg::Cosine) => RateSchedule::Cosine,
         };
+        if update.from.is_some() && !matches!(self.init, None | Some(InitArg::Graph)) {
+            return Err(Error::Usage("--from starts from the model's weights; leave out --init".into()));
+        }
         if self.lambda.is_some() && self.step != StepArg::Em {
             return Err(Error::Usage("--lambda belongs to --step em".into()));
         }
@@ -144,11 +150,12 @@ impl TrainingArgs {
             patience: self.patience,
             init: match self.init {
                 Some(InitArg::Graph) => Init::Graph,
-                None if learns => Init::Graph,
+                None if has_weights => Init::Graph,
                 Some(InitArg::Data) | None => Init::Data,
                 Some(InitArg::Constant) => Init::Constant,
             },
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
+            prior: update.prior(),
             share_identical: !self.no_share,
             seed,
         }

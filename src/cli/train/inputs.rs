@@ -1,14 +1,16 @@
 //! What is trained: a corpus, and a graph given or learned.
 
-use super::Args;
+use super::{Args, update};
 use crate::cli::Common;
 use crate::cli::graph::token_names;
 use crate::cli::progress::Progress;
 use noisyor::corpus::{Alignment, Corpus, Docs, align, sample_corpus, split};
+use noisyor::estep::EStep;
 use noisyor::monitor::Monitor;
 use noisyor::network::{Graph, Loaded, Names, Network, Weights, fingerprint, load};
 use noisyor::structure::{GraphOptions, graph_work, learn_graph};
 use noisyor::train::{CheckedOptions, RunFolder};
+use noisyor::update::UpdateOptions;
 use noisyor::{Error, Result};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -36,6 +38,8 @@ enum Source {
     Learned(GraphOptions),
     /// The run that goes on.
     Resumed(Start),
+    /// A model, and how tokens that it lacks are attached.
+    Model(Network, UpdateOptions),
 }
 
 /// What training starts from.
@@ -46,6 +50,8 @@ pub(super) struct Start {
     pub(super) weights: Option<Weights>,
     /// How the graph was learned; null if it was given.
     pub(super) learning: Value,
+    /// Documents that the trained model will speak for: those to train on, and those that a model counts as.
+    pub(super) n_docs: u64,
 }
 
 impl Args {
@@ -61,7 +67,7 @@ impl Args {
             return Err(Error::Usage(message.into()));
         }
         if let Some(option) =
-            self.graph.as_ref().and_then(|_| self.learning.first_given(self.training.refine))
+            self.graph.as_ref().and_then(|_| self.learning.first_given(self.training.refine, false))
         {
             let message = format!(
                 "{option} is about learning a graph, and one is given with --graph; leave out one of the two"
@@ -74,24 +80,29 @@ impl Args {
             );
             return Err(Error::Usage(message));
         }
-        let given = match &self.graph {
-            Some(path) if resumed.is_none() => Some(load(path)?),
-            _ => None,
+        let (given, model) = match &resumed {
+            Some(_) => (None, None),
+            None => (self.graph.as_deref().map(load).transpose()?, self.update.model(&self.learning)?),
         };
-        let resumed_tokens =
-            resumed.as_ref().filter(|_| self.graph.is_some()).map(|start| &start.names.tokens);
+        let resumed_tokens = resumed.as_ref().map(|start| &start.names.tokens);
         let known = given.as_ref().map(|graph| &graph.names.tokens).or(resumed_tokens);
         let own = |corpus: Corpus| {
             let alignment = align(&corpus, known.unwrap_or(&token_names(&corpus)));
             (corpus, alignment)
         };
-        let (corpus, alignment) = match (&self.corpus, known) {
+        let (corpus, alignment) = match (&self.corpus, known.filter(|_| self.graph.is_some())) {
             (Some(path), Some(tokens)) => self.reading.read_for(path, tokens, common, monitor)?,
             (Some(path), None) => own(self.reading.read_alone(path, common, monitor)?),
             (None, _) => own(sample_corpus()?),
         };
         if corpus.n_docs() == 0 {
             return Err(Error::Usage("the corpus has no documents to train on".into()));
+        }
+        if let Some(model) = model {
+            let (tokens, alignment) = update::joined(&model, &corpus, common)?;
+            let attaching = self.learning.attaching(self.estep.options()?);
+            attaching.check()?;
+            return Ok(Inputs { corpus, alignment, tokens, source: Source::Model(model, attaching) });
         }
         let tokens = known.map_or_else(|| token_names(&corpus), Vec::clone);
         let source = match (resumed, given) {
@@ -110,7 +121,9 @@ impl Args {
             path.as_ref().map_or(otherwise.to_owned(), |path| absolute(path).display().to_string())
         };
         about["corpus"] = named(&self.corpus, SAMPLE).into();
-        about["graph"] = named(&self.graph, "learned").into();
+        let otherwise = if self.update.from.is_some() { "model" } else { "learned" };
+        about["graph"] = named(&self.graph, otherwise).into();
+        about["from"] = json!(self.update.from.as_ref().map(|_| named(&self.update.from, "")));
         about["docs"] = inputs.corpus.n_docs().into();
         about["corpus_fingerprint"] = format!("{:016x}", inputs.corpus.fingerprint()).into();
         about["backend"] = backend.into();
@@ -128,6 +141,7 @@ impl Start {
         weights.round_to_f32();
         let network = Network { graph, weights, names, training: String::new() };
         about["learning"] = self.learning.clone();
+        about["speaks_for_docs"] = self.n_docs.into();
         about["topics"] = self.graph.n_topics().into();
         about["tokens"] = self.graph.n_tokens().into();
         about["edges"] = self.graph.n_edges().into();
@@ -143,18 +157,43 @@ impl Inputs {
         self.alignment.docs(&self.corpus)
     }
 
-    /// The graph given, or else one learned from the documents that will be trained on, and no others.
+    /// The model that training goes on from, if it does.
+    pub(super) fn model(&self) -> Option<&Network> {
+        match &self.source {
+            Source::Model(model, _) => Some(model),
+            Source::Given(_) | Source::Learned(_) | Source::Resumed(_) => None,
+        }
+    }
+
+    /// The graph given, or else one learned from, or a model with new tokens attached by, the documents that will be trained on,
+    /// and no others.
     pub(super) fn start(
         &self,
         args: &Args,
         options: &CheckedOptions,
+        estep: &mut dyn EStep,
         common: &Common,
         monitor: &Arc<Monitor>,
     ) -> Result<Start> {
+        let docs = split(self.corpus.n_docs(), options.valid, options.test, options.seed).train;
+        let n_docs = docs.len() as u64 + options.prior.map_or(0, |prior| prior.docs as u64);
         let mut learning = match self.source {
             Source::Given(ref graph) => {
                 let Loaded { graph, names, weights, .. } = graph.clone();
-                return Ok(Start { graph, names, weights, learning: Value::Null });
+                return Ok(Start { graph, names, weights, learning: Value::Null, n_docs });
+            }
+            Source::Model(ref model, ref attaching) => {
+                let Network { graph, names, weights, .. } = update::extended(
+                    model,
+                    &self.corpus,
+                    &self.tokens,
+                    &docs,
+                    attaching,
+                    estep,
+                    monitor,
+                    common,
+                )?;
+                return Ok(Start { graph, names, weights: Some(weights), learning: Value::Null, n_docs });
             }
             Source::Resumed(ref start) => return Ok(start.clone()),
             Source::Learned(ref learning) => learning.clone(),
@@ -162,12 +201,11 @@ impl Inputs {
         if args.training.refine {
             learning.max_edges = learning.max_edges.map(|most| most.saturating_mul(DENSE));
         }
-        let docs = split(self.corpus.n_docs(), options.valid, options.test, options.seed).train;
         let work = graph_work(docs.len(), self.tokens.len(), &learning);
         let progress = Progress::start(common, monitor, "learning a graph", work);
         let learned = learn_graph(self.docs(), &docs, &self.tokens, &learning, monitor)?;
         drop(progress);
         let weights = Some(learned.weights);
-        Ok(Start { graph: learned.graph, names: learned.names, weights, learning: json!(learning) })
+        Ok(Start { graph: learned.graph, names: learned.names, weights, learning: json!(learning), n_docs })
     }
 }

@@ -93,8 +93,13 @@ fn reference(args: &Args, start: Start) -> LibResult<(&'static str, Option<Netwo
     if args.corpus.is_none() && args.graph.is_none() {
         return Ok(("network that the documents were sampled from", Some(sample_network()?)));
     }
-    let Start { graph, names, weights, learning } = start;
+    let what = if args.update.from.is_some() {
+        "model it went on from, new tokens attached"
+    } else {
+        "weights that came with the graph"
+    };
+    let Start { graph, names, weights, learning, .. } = start;
     let given = weights.filter(|_| learning.is_null());
     let network = given.map(|weights| Network { graph, weights, names, training: String::new() });
-    Ok(("weights that came with the graph", network))
+    Ok((what, network))
 }

@@ -44,9 +44,9 @@ pub(super) struct Job {
 impl Job {
     /// A new run.
     pub(super) fn new(args: Args) -> Result<Self> {
-        let learns = args.graph.is_none();
+        let (has_weights, max_edges) = (args.graph.is_none(), args.learning.max_edges());
         let options =
-            args.training.options(args.estep.options()?, args.learning.max_edges(), learns, args.seed)?;
+            args.training.options(args.estep.options()?, max_edges, has_weights, &args.update, args.seed)?;
         let arguments: Vec<String> =
             std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
         let directory = std::env::current_dir().unwrap_or_default();
@@ -87,6 +87,7 @@ impl Job {
             corpus => Some(place.join(corpus.ok_or_else(|| unreadable("corpus"))?)),
         };
         args.graph = args.graph.map(|path| place.join(path));
+        args.update.from = args.update.from.map(|path| place.join(path));
         if ["backend", "device", "device_mb"].iter().any(|option| is_given(option)) {
             args.backend = now.backend;
         }
@@ -157,7 +158,8 @@ impl Job {
 fn start_of(network: Network, about: &Value) -> Start {
     let Network { graph, weights, names, .. } = network;
     let weights = Some(weights).filter(|_| about["graph_weights"] == true);
-    Start { graph, names, weights, learning: about["learning"].clone() }
+    let n_docs = about["speaks_for_docs"].as_u64().unwrap_or(0);
+    Start { graph, names, weights, learning: about["learning"].clone(), n_docs }
 }
 
 /// The first option that a run cannot change is an error.

@@ -68,7 +68,7 @@ mod tests {
             assert!(taken.iter().copied().eq(0..300));
         };
         run();
-        [1, 3].map(|n_threads| pool(n_threads).install(run));
+        [1, 3].into_iter().for_each(|n_threads| pool(n_threads).install(run));
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! Which new tokens occur in the documents of which topics, counted while an E-step runs.
+//!
+//! Memory does not grow with the documents: what they tell waits in a list of bounded length, which is sorted and added up when it
+//! is full, and every token keeps the topics that tell most about it so far.
+
+use crate::corpus::Docs;
+use crate::network::Graph;
+use crate::structure::{Candidate, telling};
+use rayon::prelude::*;
+
+/// Topics below this probability in a document say nothing.
+const Q_MIN: f32 = 0.02;
+/// Topics that a token keeps from one adding up to the next, unless it may have more parents.
+const KEPT: usize = 64;
+/// (token, topic, q) that wait to be added up.
+const WAITING: usize = 1 << 21;
+
+/// Sums of q over the documents that hold a token, by token and topic.
+pub(super) struct Together<'a> {
+    docs: Docs<'a>,
+    /// Tokens of the model: new ones have higher numbers.
+    n_old: u32,
+    /// Parents of a new token at most.
+    most: usize,
+    /// Topics that have tokens.
+    lowest: Vec<bool>,
+    waiting: Vec<(u32, u32, f32)>,
+    /// Of every new token, by topic, ascending.
+    sums: Vec<Vec<(u32, f32)>>,
+    totals: Totals,
+}
+
+/// Sums over all documents so far.
+struct Totals {
+    n_docs: f64,
+    topic_q: Vec<f64>,
+    /// Documents of every new token.
+    df: Vec<u32>,
+}
+
+impl<'a> Together<'a> {
+    /// For the `n_new` last tokens of `docs`, to find at most so many topics for each.
+    pub(super) fn new(graph: &Graph, docs: Docs<'a>, n_new: usize, most: usize) -> Self {
+        let has_tokens = |topic| graph.children(topic).iter().any(|&child| !graph.is_topic(child as usize));
+        Self {
+            docs,
+            n_old: graph.n_tokens() as u32,
+            most,
+            lowest: (0..graph.n_topics()).map(has_tokens).collect(),
+            waiting: Vec::new(),
+            sums: vec![Vec::new(); n_new],
+            totals: Totals { n_docs: 0.0, topic_q: vec![0.0; graph.n_topics()], df: vec![0; n_new] },
+        }
+    }
+
+    /// Adds a document with its topics and their q.
+    pub(super) fn add(&mut self, doc_ix: u32, (topics, q): (&[u32], &[f32])) {
+        let here = || {
+            let all = topics.iter().copied().zip(q.iter().copied());
+            all.filter(|&(topic, q)| q >= Q_MIN && self.lowest[topic as usize])
+        };
+        self.totals.n_docs += 1.0;
+        here().for_each(|(topic, q)| self.totals.topic_q[topic as usize] += f64::from(q));
+        for token in self.docs.tokens(doc_ix as usize).filter_map(|token| token.checked_sub(self.n_old)) {
+            self.totals.df[token as usize] += 1;
+            self.waiting.extend(here().map(|(topic, q)| (token, topic, q)));
+        }
+        if self.waiting.len() >= WAITING {
+            self.add_up();
+        }
+    }
+
+    /// Adds what waits to the sums, in the order of the documents whatever the threads.
+    fn add_up(&mut self) {
+        let (mut waiting, totals) = (std::mem::take(&mut self.waiting), &self.totals);
+        let kept = KEPT.max(self.most);
+        waiting.par_sort_by_key(|&(token, topic, _)| (token, topic));
+        self.sums.par_iter_mut().enumerate().for_each(|(token, list)| {
+            let begin = waiting.partition_point(|&(other, ..)| (other as usize) < token);
+            let end = begin + waiting[begin..].partition_point(|&(other, ..)| other as usize == token);
+            for run in waiting[begin..end].chunk_by(|a, b| a.1 == b.1) {
+                let sum: f64 = run.iter().map(|&(.., q)| f64::from(q)).sum();
+                list.push((run[0].1, sum as f32));
+            }
+            list.sort_by_key(|&(topic, _)| topic);
+            list.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                kept.1 += if same { next.1 } else { 0.0 };
+                same
+            });
+            if list.len() > kept {
+                let mut best: Vec<Candidate> =
+                    list.iter().map(|&pair| totals.candidate(token, pair)).collect();
+                Candidate::best(&mut best, kept);
+                list.retain(|&(topic, _)| best.iter().any(|candidate| candidate.topic == topic));
+            }
+        });
+        waiting.clear();
+        self.waiting = waiting;
+    }
+
+    /// For every new token the topics that tell most about it, best first, and its documents.
+    pub(super) fn finish(mut self, min_support: u32) -> (Vec<Vec<Candidate>>, Vec<u32>) {
+        self.add_up();
+        let topics = |(token, list): (usize, &Vec<(u32, f32)>)| {
+            // A sum of q is an expected number of documents.
+            let supported = list.iter().filter(|(_, sum)| sum.round() >= min_support as f32);
+            let mut best: Vec<Candidate> =
+                supported.map(|&pair| self.totals.candidate(token, pair)).collect();
+            best.retain(|candidate| candidate.score > 0.0);
+            Candidate::best(&mut best, self.most);
+            best
+        };
+        let candidates = self.sums.par_iter().enumerate().map(topics).collect();
+        (candidates, self.totals.df)
+    }
+}
+
+impl Totals {
+    /// A topic that a token may have, by what was seen so far.
+    fn candidate(&self, token: usize, (topic, sum): (u32, f32)) -> Candidate {
+        let p = (f64::from(sum) / self.topic_q[topic as usize]).min(1.0);
+        let base = f64::from(self.df[token]) / self.n_docs;
+        Candidate { topic, p: p as f32, score: telling(p, base) as f32 }
+    }
+}
