@@ -124,3 +124,46 @@ impl Totals {
         Candidate { topic, p: p as f32, score: telling(p, base) as f32 }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::corpus::{Corpus, align};
+
+    /// Topics above one token each; the last token is new, and in all documents but the first of every four.
+    fn counted(n_topics: u32, each_alone: bool) -> Vec<Vec<Candidate>> {
+        let edges: Vec<(u32, u32)> = (0..n_topics).map(|topic| (topic, n_topics + topic)).collect();
+        let (graph, _) =
+            Graph::build(n_topics as usize, n_topics as usize, &edges, &|node| node.to_string()).unwrap();
+        let corpus =
+            Corpus::from_tokens((0..800u32).map(|doc| if doc % 4 == 0 { vec![0] } else { vec![n_topics] }));
+        let tokens: Vec<String> = (0..=n_topics).map(|token| token.to_string()).collect();
+        let alignment = align(&corpus, &tokens);
+        let mut together = Together::new(&graph, alignment.docs(&corpus), 1, 100);
+        for doc in 0..800 {
+            // Topic 0 where the new token is not, any other elsewhere; below the least probability another one.
+            let topics = if doc % 4 == 0 { [0, 1] } else { [1 + doc % (n_topics - 1), 0] };
+            together.add(doc, (&topics, &[0.75, Q_MIN / 2.0]));
+            if each_alone {
+                together.add_up();
+            }
+        }
+        together.finish(2).0
+    }
+
+    #[test]
+    fn sums_do_not_depend_on_when_they_are_added_up() {
+        let [together, alone] = [false, true].map(|each_alone| counted(7, each_alone));
+        assert_eq!(together, alone);
+        let topics: Vec<u32> = together[0].iter().map(|candidate| candidate.topic).collect();
+        assert_eq!(topics, [1, 2, 3, 4, 5, 6]);
+        assert!(together[0].iter().all(|candidate| (candidate.p - 1.0).abs() < 1e-6), "{together:?}");
+    }
+
+    #[test]
+    fn a_token_keeps_a_bounded_number_of_topics() {
+        let all = counted(301, false);
+        assert!(all[0].len() == 100, "{}", all[0].len());
+    }
+}

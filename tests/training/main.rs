@@ -9,6 +9,7 @@ mod not_finite;
 mod recovery;
 mod resumed;
 mod same_seed;
+mod update;
 mod weight_step;
 
 use common::*;

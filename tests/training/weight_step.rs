@@ -11,7 +11,7 @@ fn one_batch_of_the_whole_corpus_is_a_full_batch() {
 }
 
 /// Random sums of a batch, as an E-step might give them.
-fn random_stats(network: &Network, seed: u64, n_docs: f64) -> Stats {
+pub(super) fn random_stats(network: &Network, seed: u64, n_docs: f64) -> Stats {
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let mut stats = Stats::new(&network.graph, true);
     stats.n_docs = n_docs;
