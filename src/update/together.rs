@@ -131,8 +131,9 @@ mod tests {
     use super::*;
     use crate::corpus::{Corpus, align};
 
-    /// Topics above one token each; the last token is new, and in all documents but the first of every four.
-    fn counted(n_topics: u32, each_alone: bool) -> Vec<Vec<Candidate>> {
+    /// After 800 documents, of topics above one token each. A new token is in three of four documents, with the topics from 1 on in
+    /// turn; the others have a topic of the first 200 in turn.
+    fn counted<T>(n_topics: u32, each_alone: bool, look: impl FnOnce(Together<'_>) -> T) -> T {
         let edges: Vec<(u32, u32)> = (0..n_topics).map(|topic| (topic, n_topics + topic)).collect();
         let (graph, _) =
             Graph::build(n_topics as usize, n_topics as usize, &edges, &|node| node.to_string()).unwrap();
@@ -140,30 +141,39 @@ mod tests {
             Corpus::from_tokens((0..800u32).map(|doc| if doc % 4 == 0 { vec![0] } else { vec![n_topics] }));
         let tokens: Vec<String> = (0..=n_topics).map(|token| token.to_string()).collect();
         let alignment = align(&corpus, &tokens);
-        let mut together = Together::new(&graph, alignment.docs(&corpus), 1, 100);
+        let mut together = Together::new(&graph, alignment.docs(&corpus), 1, 8);
         for doc in 0..800 {
-            // Topic 0 where the new token is not, any other elsewhere; below the least probability another one.
-            let topics = if doc % 4 == 0 { [0, 1] } else { [1 + doc % (n_topics - 1), 0] };
-            together.add(doc, (&topics, &[0.75, Q_MIN / 2.0]));
+            let (round, place) = (doc / 4, doc % 4);
+            let topic = if place == 0 { round % 200 } else { 3 * round + place - 1 };
+            // The other topic is too improbable to count.
+            together.add(doc, (&[1 + topic % (n_topics - 1), 0], &[0.75, Q_MIN / 2.0]));
             if each_alone {
                 together.add_up();
             }
         }
-        together.finish(2).0
+        together.add_up();
+        look(together)
     }
 
     #[test]
     fn sums_do_not_depend_on_when_they_are_added_up() {
-        let [together, alone] = [false, true].map(|each_alone| counted(7, each_alone));
+        let [together, alone] =
+            [false, true].map(|each_alone| counted(8, each_alone, |together| together.sums[0].clone()));
         assert_eq!(together, alone);
-        let topics: Vec<u32> = together[0].iter().map(|candidate| candidate.topic).collect();
-        assert_eq!(topics, [1, 2, 3, 4, 5, 6]);
-        assert!(together[0].iter().all(|candidate| (candidate.p - 1.0).abs() < 1e-6), "{together:?}");
+        let total: f32 = together.iter().map(|(_, sum)| sum).sum();
+        assert_eq!((together.len(), total), (7, 450.0));
     }
 
     #[test]
-    fn a_token_keeps_a_bounded_number_of_topics() {
-        let all = counted(301, false);
-        assert!(all[0].len() == 100, "{}", all[0].len());
+    fn a_token_keeps_the_topics_that_tell_most() {
+        // Each has the token twice, and the first 200 are in a document without it.
+        let (kept, candidates) =
+            counted(301, false, |together| (together.sums[0].clone(), together.finish(2).0.remove(0)));
+        assert_eq!(kept.len(), KEPT);
+        assert!(kept.iter().all(|&(topic, sum)| topic > 200 && sum == 1.5), "{kept:?}");
+        assert_eq!(candidates.len(), 8);
+        assert!(candidates.iter().all(|candidate| candidate.p == 1.0), "{candidates:?}");
+        // An expected number of 1.5 documents is less than three.
+        assert!(counted(301, false, |together| together.finish(3).0.remove(0)).is_empty());
     }
 }

@@ -26,6 +26,7 @@ mod support;
 mod synth;
 mod topics;
 mod train;
+mod update;
 
 use support::Folder;
 

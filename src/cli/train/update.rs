@@ -13,6 +13,9 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// No model was trained on more documents, whatever its summary says.
+const MAX_DOCS: f64 = 1e15;
+
 #[derive(clap::Args)]
 #[command(next_help_heading = "Going on from a model")]
 pub(super) struct UpdateArgs {
@@ -66,7 +69,7 @@ impl UpdateArgs {
 /// The documents that a model was trained on, if its summary says so.
 fn trained_docs(model: &Network) -> Option<f64> {
     let summary: Value = serde_json::from_str(&model.training).ok()?;
-    summary["docs"].as_f64().filter(|&docs| docs >= 1.0)
+    summary["docs"].as_f64().filter(|docs| (1.0..=MAX_DOCS).contains(docs))
 }
 
 /// The tokens of the model and of the corpus, and how the corpus's map to them.
@@ -99,6 +102,10 @@ pub(super) fn extended(
     let extended = extend(model, corpus, tokens, doc_ixs, options, estep, monitor)?;
     drop(progress);
     let Extended { network, n_new, n_attached, n_new_edges } = extended;
+    if n_new == 0 {
+        common.say("no new tokens");
+        return Ok(network);
+    }
     common.say(format_args!(
         "{n_new} new tokens, {n_attached} of them attached to topics ({n_new_edges} edges), {} without a topic",
         n_new - n_attached
