@@ -114,8 +114,9 @@ fn the_model_counts_as_told() {
 fn numbers_beyond_the_models_are_new_tokens() {
     let folder = Folder::new();
     let docs = |last: usize| {
-        let line =
-            |at: usize| if at % 2 == 0 { "0 1:1 2:1\n".to_owned() } else { format!("0 3:1 {last}:1\n") };
+        let line = |at: usize| {
+            if at.is_multiple_of(2) { "0 1:1 2:1\n".to_owned() } else { format!("0 3:1 {last}:1\n") }
+        };
         (0..60).map(line).collect::<String>()
     };
     folder.write("old.svm", docs(4));

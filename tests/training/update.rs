@@ -211,6 +211,24 @@ fn new_tokens_find_their_topics_and_old_ones_keep_their_places() {
 }
 
 #[test]
+fn only_topics_that_have_tokens_get_new_ones() {
+    let truth = synth::random_network(&Preset::of("tiny").unwrap(), 3).unwrap();
+    let known = &truth.names.tokens[..truth.graph.n_tokens() / 2];
+    let old = restricted(&truth, |name| known.iter().any(|token| token == name));
+    let corpus = sampled(&truth, 0, |_| true);
+    let Extended { network, n_new, n_attached, .. } = extended(&old, &corpus, &attaching());
+    assert_eq!(n_new, truth.graph.n_tokens() - known.len());
+    assert!(n_attached > n_new / 2, "{n_attached} of {n_new}");
+    let is_token = |child: &u32| !old.graph.is_topic(*child as usize);
+    let has_tokens = |topic: usize| old.graph.children(topic).iter().any(is_token);
+    let [with, without]: [Vec<usize>; 2] = [true, false]
+        .map(|wanted| (0..old.graph.n_topics()).filter(|&topic| has_tokens(topic) == wanted).collect());
+    assert!(!without.is_empty());
+    assert!(without.iter().all(|&topic| network.graph.children(topic) == old.graph.children(topic)));
+    assert!(with.iter().any(|&topic| network.graph.children(topic).len() > old.graph.children(topic).len()));
+}
+
+#[test]
 fn what_new_documents_lack_is_kept_unless_the_model_counts_for_nothing() {
     let truth = nearly_disjoint();
     let old = old_model(&truth);
