@@ -52,7 +52,8 @@ fn trained(network: &Network, docs: Docs<'_>, options: TrainOptions) -> (Network
     let (mut estep, monitor) = (CpuEStep::new(), Monitor::default());
     let given = Some(&network.weights);
     let outcome =
-        train(&network.graph, given, docs, &options, &mut estep, &monitor, &mut |_| Ok(())).unwrap();
+        train(Begin::New(&network.graph, given), docs, &options, &mut estep, &monitor, &mut |_| Ok(()))
+            .unwrap();
     (Network { weights: outcome.weights.clone(), ..network.clone() }, outcome)
 }
 
