@@ -176,7 +176,7 @@ fn train_with_progress(
     folder: &mut RunFolder,
     common: &Common,
 ) -> LibResult<Outcome> {
-    let Job { args, options, about, .. } = job;
+    let Job { args, options, about, changed, .. } = job;
     let graph = &start.graph;
     common.say(format_args!(
         "{} documents, {} topics, {} tokens, {} edges; {} on {} threads",
@@ -188,7 +188,7 @@ fn train_with_progress(
         rayon::current_num_threads()
     ));
     let (mut progress, mut last_valid, mut last_save) = (None, None, Instant::now());
-    let mut keeper = Keeper::new(&args.checkpoints, state.as_ref().map(|state| state.step()));
+    let mut keeper = Keeper::new(&args.checkpoints, state.as_ref().map(|state| state.step()), *changed);
     let begin = match state {
         Some(state) => Begin::At(graph, state),
         None => Begin::New(graph, start.weights.as_ref()),

@@ -52,6 +52,12 @@ impl Checkpoint {
     }
 }
 
+/// The newest checkpoint that is sound, if there is one, and what is wrong with newer ones.
+pub(super) struct Newest {
+    pub(super) sound: Option<(PathBuf, Checkpoint)>,
+    pub(super) damaged: Vec<Error>,
+}
+
 /// The checkpoints of a run.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
@@ -67,9 +73,8 @@ impl Checkpoints {
         Self { folder, last: None, next: 1 }
     }
 
-    /// Opens a folder, and reads the newest that is sound, beside what is wrong with newer ones. An error if there are some but
-    /// none is sound.
-    pub(super) fn open(folder: PathBuf) -> Result<(Self, Option<(PathBuf, Checkpoint)>, Vec<Error>)> {
+    /// Opens a folder, and reads the newest that is sound. An error if there are some but none is.
+    pub(super) fn open(folder: PathBuf) -> Result<(Self, Newest)> {
         let mut numbers = numbers(&folder)?;
         numbers.sort_unstable();
         let next = numbers.last().map_or(1, |last| last + 1);
@@ -79,13 +84,13 @@ impl Checkpoints {
             match Checkpoint::read(&path) {
                 Ok(checkpoint) => {
                     checkpoints.last = Some(number);
-                    return Ok((checkpoints, Some((path, checkpoint)), damaged));
+                    return Ok((checkpoints, Newest { sound: Some((path, checkpoint)), damaged }));
                 }
                 Err(error) => damaged.push(error),
             }
         }
         match damaged.is_empty() {
-            true => Ok((checkpoints, None, damaged)),
+            true => Ok((checkpoints, Newest { sound: None, damaged })),
             false => {
                 let list: Vec<String> = damaged.iter().map(Error::to_string).collect();
                 Err(Error::Usage(format!("no checkpoint can be read; {}", list.join("; "))))

@@ -1,6 +1,6 @@
 //! The run folder: model, config, metrics, the graph that training started from, and checkpoints.
 
-use super::checkpoint::{Checkpoint, Checkpoints};
+use super::checkpoint::{Checkpoint, Checkpoints, Newest};
 use super::{Metrics, State, TrainOptions};
 use crate::error::{Error, Result};
 use crate::files;
@@ -81,7 +81,7 @@ impl RunFolder {
         let lock = FolderLock::take(path)?;
         let folder = path.join("checkpoint");
         [path, &folder].into_iter().for_each(files::remove_left_over);
-        let (checkpoints, checkpoint, damaged) = Checkpoints::open(folder)?;
+        let (checkpoints, Newest { sound: checkpoint, damaged }) = Checkpoints::open(folder)?;
         let (config_path, config) = match &checkpoint {
             Some((path, checkpoint)) => (path.clone(), checkpoint.config.clone()),
             None => {

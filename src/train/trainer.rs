@@ -19,6 +19,9 @@ pub(super) const SLICE_DOCS: usize = 1 << 17;
 /// Where training tells what happens; may fail to stop it.
 pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;
 
+/// What takes the results of some documents, beside the items of their slice.
+pub(super) type OnResults<'a> = dyn FnMut(&[Item], &DocResults<'_>) + 'a;
+
 /// Where training stands, and what it works with.
 pub(super) struct Trainer<'a> {
     pub(super) state: State,
@@ -234,7 +237,7 @@ impl<'a> Trainer<'a> {
     pub(super) fn visit(
         &mut self,
         gradients: bool,
-        mut on_results: Option<&mut dyn FnMut(&[Item], &DocResults<'_>)>,
+        mut on_results: Option<&mut OnResults<'_>>,
     ) -> Result<(Stats, Params)> {
         let mut sums: Option<(Stats, Params)> = None;
         for begin in (0..self.train_docs.len()).step_by(SLICE_DOCS) {

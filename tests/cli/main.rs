@@ -19,6 +19,7 @@ mod infer_shards;
 mod model;
 mod options;
 mod refine;
+mod resume;
 mod robust;
 #[cfg(unix)]
 mod signals;

@@ -1,6 +1,6 @@
 //! Interruption: the status is 130; what was trained is saved, what was inferred in part is not.
 
-use crate::support::{Folder, parse, text};
+use crate::support::{Folder, RUN_FILES, parse, text};
 use assert_cmd::cargo::cargo_bin;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ fn a_signal_stops_training_and_saves_the_model() {
         assert!(message.ends_with("noisyor: interrupted\n"), "{message}");
         let result = parse(&folder.text("stdout"));
         assert_eq!(result["ended"], "interrupted");
-        assert_eq!(folder.names_in("run"), ["config.json", "metrics.jsonl", "model.safetensors"]);
+        assert_eq!(folder.names_in("run"), RUN_FILES);
         assert!(folder.json_lines("run/metrics.jsonl").contains(&result["metrics"]));
         assert!(text(&folder.run("topics run/model.safetensors").stdout).contains("Food & Drink"));
     }
@@ -97,7 +97,7 @@ fn a_signal_while_the_graph_is_refined_saves_what_there_is() {
     assert_eq!(status, Some(130), "{}", folder.text("stderr"));
     let result = parse(&folder.text("stdout"));
     assert_eq!((&result["ended"], &result["metrics"]), (&"interrupted".into(), &serde_json::Value::Null));
-    assert_eq!(folder.names_in("run"), ["config.json", "metrics.jsonl", "model.safetensors"]);
+    assert_eq!(folder.names_in("run"), RUN_FILES);
     assert!(text(&folder.run("topics run/model.safetensors").stdout).contains("Food & Drink"));
 }
 

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use tempfile::TempDir;
 
+/// What a run folder holds.
+pub(crate) const RUN_FILES: [&str; 6] =
+    [".lock", "checkpoint", "config.json", "graph.safetensors", "metrics.jsonl", "model.safetensors"];
+
 /// A folder with files; dropped, it is gone.
 pub(crate) struct Folder(TempDir);
 

@@ -1,11 +1,10 @@
 //! `train`: the run folder, what is printed, the same weights from the same seed, when it stops.
 
-use crate::support::{Folder, PANTRY, keys, number, pantry_docs, parse, text};
+use crate::support::{Folder, PANTRY, RUN_FILES, keys, number, pantry_docs, parse, text};
 use serde_json::{Value, json};
 
 const METRICS: [&str; 8] =
     ["step", "epoch", "seconds", "train_elbo", "valid_elbo", "n_edges", "docs_per_s", "edges_per_s"];
-const RUN_FILES: [&str; 3] = ["config.json", "metrics.jsonl", "model.safetensors"];
 
 fn pantry() -> Folder {
     let folder = Folder::new();

@@ -31,9 +31,9 @@ pub(super) struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    /// `steps`: those of the checkpoint that training goes on from, if it does.
-    pub(super) fn new(args: &'a CheckpointArgs, steps: Option<u64>) -> Self {
-        Self { args, last: steps.map(|steps| (Instant::now(), steps)), moved: false }
+    /// `steps`: those of the checkpoint that training goes on from, if it does; `moved`: that one is no longer right.
+    pub(super) fn new(args: &'a CheckpointArgs, steps: Option<u64>, moved: bool) -> Self {
+        Self { args, last: steps.map(|steps| (Instant::now(), steps)), moved }
     }
 
     /// Looks whether a checkpoint is due, and writes it.

@@ -39,6 +39,8 @@ pub(super) struct Job {
     pub(super) standing: Option<(Start, Box<State>)>,
     /// What it writes down of itself.
     pub(super) about: Value,
+    /// Whether that differs from what its last checkpoint says.
+    pub(super) changed: bool,
 }
 
 impl Job {
@@ -51,7 +53,7 @@ impl Job {
             std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
         let directory = std::env::current_dir().unwrap_or_default();
         let about = json!({ "arguments": arguments, "directory": directory.to_string_lossy() });
-        Ok(Self { args, options, folder: None, standing: None, about })
+        Ok(Self { args, options, folder: None, standing: None, about, changed: false })
     }
 
     /// A run that goes on; `is_given` tells which options were typed this time.
@@ -81,6 +83,7 @@ impl Job {
         about["arguments"] = arguments.into();
         let place = PathBuf::from(about["directory"].as_str().ok_or_else(|| unreadable("directory"))?);
         args.reading.vocab = args.reading.vocab.map(|path| place.join(path));
+        let changed = longer_or_elsewhere(is_given);
         args.corpus = match about["corpus"].as_str() {
             _ if now.corpus.is_some() => now.corpus,
             Some(SAMPLE) => None,
@@ -136,7 +139,7 @@ impl Job {
                 None
             }
         };
-        Ok(Self { args, options: options.check()?, folder: Some(folder), standing, about })
+        Ok(Self { args, options: options.check()?, folder: Some(folder), standing, about, changed })
     }
 
     /// Refuses another corpus than the run was trained on.
@@ -152,6 +155,11 @@ impl Job {
         );
         Err(Error::input(&path, None, message))
     }
+}
+
+/// Whether it goes on with another length or place of its corpus.
+fn longer_or_elsewhere(is_given: &dyn Fn(&str) -> bool) -> bool {
+    ["corpus", "epochs", "steps", "patience"].iter().any(|option| is_given(option))
 }
 
 /// What the run's graph file says it started from.

@@ -1,0 +1,220 @@
+//! Runs that were stopped and go on: the same bytes in the end, and no other corpus, graph or option than the run's.
+
+use crate::support::{Folder, text};
+use assert_cmd::cargo::cargo_bin;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The run of these tests, but for its folder: short, with a checkpoint at every step.
+const RUN: &str = "train docs.svm --topics 6,2 --epochs 6 --patience 0 --checkpoint-steps 1 --backend cpu";
+
+/// A folder with documents.
+fn with_documents() -> Folder {
+    let folder = Folder::new();
+    assert!(folder.run("synth --preset tiny --docs 400 -o t -q").status.success());
+    std::fs::copy(folder.path("t/corpus.svm"), folder.path("docs.svm")).expect("a copy");
+    folder
+}
+
+/// The same, with the run from start to end in `whole`.
+fn with_run() -> Folder {
+    let folder = with_documents();
+    let output = folder.run(&format!("{RUN} -o whole"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    folder
+}
+
+/// Metrics but for times.
+fn untimed(folder: &Folder, run: &str) -> Vec<serde_json::Value> {
+    let mut lines = folder.json_lines(&format!("{run}/metrics.jsonl"));
+    for line in &mut lines {
+        ["seconds", "docs_per_s", "edges_per_s"].iter().for_each(|name| line[*name] = 0.into());
+    }
+    lines
+}
+
+fn assert_same_run(folder: &Folder, run: &str) {
+    let model = |run: &str| folder.bytes(&format!("{run}/model.safetensors"));
+    assert!(model(run) == model("whole"), "{run}: another model");
+    assert_eq!(untimed(folder, run), untimed(folder, "whole"), "{run}");
+}
+
+fn checkpoints(folder: &Folder, run: &str) -> Vec<String> {
+    folder.names_in(&format!("{run}/checkpoint"))
+}
+
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(folder: &Folder, arguments: &str) -> Running {
+    let child = Command::new(cargo_bin!("noisyor"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    Running(child.expect("a child"))
+}
+
+/// Waits until a run's newest checkpoint has at least this number, or the run has ended.
+fn wait_for_checkpoint(folder: &Folder, running: &mut Running, run: &str, least: u64) {
+    let begun = Instant::now();
+    let newest = || {
+        let entries =
+            std::fs::read_dir(folder.path(&format!("{run}/checkpoint"))).into_iter().flatten().flatten();
+        let number = |name: std::ffi::OsString| name.to_str()?.strip_suffix(".ckpt")?.parse().ok();
+        entries.filter_map(|entry| number(entry.file_name())).max().unwrap_or(0u64)
+    };
+    while newest() < least && running.0.try_wait().expect("a child").is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint {least}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_run_killed_again_and_again_ends_with_the_same_bytes() {
+    let folder = with_run();
+    let (mut arguments, mut n_kills) = (format!("{RUN} -o killed --threads 1"), 0);
+    for least in [1, 9, 20, 33, 47, 60] {
+        let mut running = start(&folder, &arguments);
+        wait_for_checkpoint(&folder, &mut running, "killed", least);
+        n_kills += u32::from(running.0.try_wait().expect("a child").is_none());
+        drop(running);
+        arguments = "train --resume killed".to_owned();
+    }
+    assert!(n_kills >= 3, "{n_kills}");
+    let output = folder.run("train --resume killed --threads 2");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("going on with killed at step"), "{}", text(&output.stderr));
+    assert_same_run(&folder, "killed");
+    assert_eq!(checkpoints(&folder, "killed").len(), 2);
+    // Once more changes nothing.
+    let before = checkpoints(&folder, "killed");
+    let output = folder.run("train --resume killed");
+    assert!(output.status.success() && text(&output.stdout).contains("finished"));
+    assert_same_run(&folder, "killed");
+    assert_eq!(checkpoints(&folder, "killed"), before);
+}
+
+#[test]
+fn a_signal_leaves_a_checkpoint_and_says_how_to_go_on() {
+    let folder = with_run();
+    for signal in ["INT", "TERM"] {
+        let run = format!("run{signal}");
+        // Hardly any checkpoints but the one that the signal causes.
+        let arguments =
+            format!("{RUN} -o {run}").replace("--checkpoint-steps 1", "--checkpoint-minutes 1000");
+        let mut running = start(&folder, &arguments);
+        wait_for_checkpoint(&folder, &mut running, &run, 1);
+        std::thread::sleep(Duration::from_millis(30));
+        let _ = Command::new("kill").args(["-s", signal, &running.0.id().to_string()]).status();
+        let status = running.0.wait().expect("a child").code();
+        assert!(matches!(status, Some(130 | 0)), "{status:?}");
+        let output = folder.run(&format!("train --resume {run}"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_same_run(&folder, &run);
+    }
+}
+
+#[test]
+fn a_run_goes_on_with_more_epochs_to_what_it_would_have_been() {
+    let folder = with_run();
+    let short = RUN.replace("--epochs 6", "--epochs 2");
+    assert!(folder.run(&format!("{short} -o grown")).status.success());
+    let output = folder.run("train --resume grown --epochs 6");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(untimed(&folder, "grown"), untimed(&folder, "whole"));
+    let adam = "train docs.svm --topics 6,2 --step adam --epochs 2 -o adam --backend cpu";
+    assert!(folder.run(adam).status.success());
+    folder.fails("train --resume adam --epochs 6", 2, &["rate of this run falls over all its epochs"]);
+}
+
+#[test]
+fn a_run_takes_no_other_options_corpus_graph_or_company() {
+    let folder = with_run();
+    folder.fails("train --resume whole --lambda 2", 2, &["--lambda cannot change in a run that goes on"]);
+    folder.fails("train --resume whole --topics 5", 2, &["--topics cannot change"]);
+    folder.fails("train --resume whole -o other", 2, &["cannot be used with"]);
+    folder.fails("train --resume nowhere", 2, &["nowhere is no run folder"]);
+    folder.fails("train docs.svm --topics 6,2 -o whole", 2, &["--resume whole"]);
+
+    // The same number of documents and tokens, but others.
+    let docs = folder.text("docs.svm");
+    let metrics = folder.bytes("whole/metrics.jsonl");
+    let mut lines: Vec<&str> = docs.lines().collect();
+    lines.rotate_left(1);
+    folder.write("docs.svm", lines.join("\n") + "\n");
+    folder.fails(
+        "train --resume whole",
+        2,
+        &["docs.svm: these are not the documents that the run was trained on"],
+    );
+    std::fs::remove_file(folder.path("docs.svm")).expect("a file");
+    folder.fails("train --resume whole", 3, &["docs.svm"]);
+    assert_eq!(folder.bytes("whole/metrics.jsonl"), metrics, "a refusal changes nothing");
+    folder.write("moved.svm", docs);
+    let output = folder.run("train moved.svm --resume whole");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // From now on it is found there.
+    assert!(folder.run("train --resume whole").status.success());
+
+    let graph = folder.bytes("whole/graph.safetensors");
+    std::fs::copy(folder.path("whole/model.safetensors"), folder.path("whole/graph.safetensors"))
+        .expect("a copy");
+    folder.fails("train --resume whole", 2, &["not the graph that the run started from"]);
+    folder.write("whole/graph.safetensors", &graph[..graph.len() / 2]);
+    folder.fails("train --resume whole", 2, &["graph.safetensors"]);
+    folder.write("whole/graph.safetensors", graph);
+
+    let lock = std::fs::File::options().write(true).open(folder.path("whole/.lock")).expect("the lock");
+    lock.lock().expect("locked");
+    folder.fails("train --resume whole", 2, &["works on this folder"]);
+}
+
+#[test]
+fn damaged_checkpoints_are_named_and_the_one_before_is_used() {
+    let folder = with_run();
+    let names = checkpoints(&folder, "whole");
+    let damage = |name: &str| {
+        let name = format!("whole/checkpoint/{name}");
+        let mut bytes = folder.bytes(&name);
+        let at = bytes.len() / 3;
+        bytes[at] ^= 16;
+        folder.write(&name, bytes);
+    };
+    damage(&names[1]);
+    let output = folder.run("train --resume whole");
+    let message = text(&output.stderr);
+    assert!(output.status.success(), "{message}");
+    assert!(message.contains(&names[1]) && message.contains("checksum"), "{message}");
+    checkpoints(&folder, "whole").iter().for_each(|name| damage(name));
+    folder.fails("train --resume whole", 2, &["no checkpoint can be read"]);
+}
+
+#[test]
+fn a_run_killed_before_its_first_checkpoint_begins_again() {
+    let folder = with_run();
+    assert!(folder.run(&format!("{RUN} -o early")).status.success());
+    std::fs::remove_dir_all(folder.path("early/checkpoint")).expect("a folder");
+    ["model.safetensors", "graph.safetensors"]
+        .iter()
+        .for_each(|name| std::fs::remove_file(folder.path(&format!("early/{name}"))).expect("a file"));
+    let output = folder.run("train --resume early");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("had not begun to train"), "{}", text(&output.stderr));
+    assert_same_run(&folder, "early");
+    // Killed even before it wrote down what to do: the folder is free.
+    std::fs::create_dir(folder.path("bare")).expect("a folder");
+    [".lock", "metrics.jsonl", ".noisyor-half"]
+        .iter()
+        .for_each(|name| folder.write(&format!("bare/{name}"), ""));
+    assert!(folder.run(&format!("{RUN} -o bare")).status.success());
+    assert_same_run(&folder, "bare");
+}
