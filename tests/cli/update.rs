@@ -57,7 +57,7 @@ fn topics_and_tokens_stay_and_new_tokens_join_their_themes() {
         );
     }
     let config = folder.json("run/config.json");
-    assert_eq!(config["run"]["from"], "old/model.safetensors");
+    assert!(config["run"]["from"].as_str().is_some_and(|path| path.ends_with("/old/model.safetensors")));
     assert_eq!((&config["run"]["graph"], &config["options"]["init"]), (&json!("model"), &json!("graph")));
     // 180 of 200 documents were trained on, twice.
     let prior = json!({"docs": 180.0, "trained_docs": 180.0, "tokens": 12});
