@@ -40,12 +40,12 @@ fn a_shard_without_documents_is_a_valid_file() {
     let folder = Folder::new();
     folder.write("model.tsv", PANTRY);
     folder.write("docs.jsonl", pantry_docs());
-    folder.write("empty.jsonl", "");
+    folder.write("nothing.jsonl", "");
     for extension in ["jsonl", "tsv", "parquet", "npz"] {
         let empty = folder.result(&format!("infer model.tsv docs.jsonl -o o.{extension} --shard 1/99"));
         assert_eq!((&empty["docs"], &empty["elbo_mean"]), (&0.into(), &serde_json::Value::Null));
         // What no documents at all give was always a valid file.
-        folder.run(&format!("infer model.tsv empty.jsonl -o empty.{extension} --resume"));
+        folder.run(&format!("infer model.tsv nothing.jsonl -o empty.{extension} --resume"));
         let shard = folder.bytes(&format!("o-00001-of-00099.{extension}"));
         assert!(shard == folder.bytes(&format!("empty.{extension}")), "{extension}");
     }

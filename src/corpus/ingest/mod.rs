@@ -5,6 +5,7 @@
 //! vocabulary nothing is kept aside. Memory holds the words and a few batches, never the documents.
 
 mod batches;
+mod growing;
 mod options;
 mod plan;
 mod spill;
@@ -19,6 +20,7 @@ use super::{Corpus, Document, native};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use batches::for_batches;
+use growing::Growing;
 use plan::{Plan, document_frequency};
 use spill::Spill;
 use std::path::{Path, PathBuf};
@@ -26,8 +28,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokenise::{Tokenised, tokenise};
 
-/// Reads a whole corpus into memory; a native one is mapped instead, unless a vocabulary is given for it. Where documents come
-/// as words or text and no vocabulary is given, `known` is it: a model's tokens, say.
+/// A corpus that is read stays in memory up to so many bytes.
+const IN_MEMORY: usize = 1 << 26;
+
+/// Reads a whole corpus, into memory if it is small, else into a temporary file that is mapped; a native one is mapped as it is,
+/// unless a vocabulary is given for it. Where documents come as words or text and no vocabulary is given, `known` is it: a
+/// model's tokens, say.
 pub fn read(
     path: &Path,
     options: &IngestOptions,
@@ -44,9 +50,9 @@ pub fn read(
     if options.vocab.is_none() && reader.tokens() == Tokens::Words {
         options.vocab = known.map(<[String]>::to_vec);
     }
-    let mut corpus = Corpus::default();
+    let mut corpus = Growing::new(IN_MEMORY, std::env::temp_dir());
     let ingested = ingest_reader(path, reader, &options, &mut corpus, monitor)?;
-    Ok((corpus, ingested))
+    Ok((corpus.finish(path)?, ingested))
 }
 
 /// Takes files in, one after another. What does not fit in memory meanwhile goes to nameless files in `folder`.

@@ -1,12 +1,23 @@
 //! Documents kept aside until the vocabulary is known: in memory while they are few, else in a file without a name.
 
 use crate::error::{Error, Result};
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
 /// Up to so many bytes stay in memory.
 const IN_MEMORY: usize = 1 << 28;
+
+/// A temporary file in a folder could not be made, written or read; where the user chooses the folder, how.
+pub(super) fn no_room(folder: &Path, error: io::Error) -> Error {
+    if folder != std::env::temp_dir() {
+        return Error::io(folder, error);
+    }
+    let message = format!(
+        "{error}; what does not fit in memory goes to temporary files here: set the variable TMPDIR to a folder with more room"
+    );
+    Error::io(folder, io::Error::new(error.kind(), message))
+}
 
 pub(super) struct Spill {
     folder: PathBuf,
@@ -31,14 +42,14 @@ impl Spill {
         let parts: [&[u8]; 4] =
             [bytemuck::cast_slice(&sizes), bytemuck::cast_slice(sequence), id.as_bytes(), label.as_bytes()];
         let written = parts.iter().try_for_each(|part| self.file.write_all(part));
-        written.map_err(|e| Error::io(&self.folder, e))
+        written.map_err(|e| no_room(&self.folder, e))
     }
 
     /// Calls `on_doc` with every document, in order.
     pub(super) fn replay(&mut self, mut on_doc: impl FnMut(&[u32], &str, &str) -> Result<()>) -> Result<()> {
         let Self { folder, file, n_docs } = self;
         let rewound = file.flush().and_then(|()| file.get_mut().rewind());
-        rewound.map_err(|e| Error::io(folder, e))?;
+        rewound.map_err(|e| no_room(folder, e))?;
         let mut source = BufReader::with_capacity(1 << 16, file.get_mut());
         let (mut sequence, mut texts) = (Vec::new(), Vec::new());
         for _ in 0..*n_docs {
@@ -50,10 +61,9 @@ impl Spill {
                 source.read_exact(bytemuck::cast_slice_mut(&mut sequence))?;
                 source.read_exact(&mut texts)
             });
-            read.map_err(|e| Error::io(folder, e))?;
+            read.map_err(|e| no_room(folder, e))?;
             let (id, label) = texts.split_at(sizes[1] as usize);
-            let text =
-                |bytes| std::str::from_utf8(bytes).map_err(|e| Error::io(folder, std::io::Error::other(e)));
+            let text = |bytes| std::str::from_utf8(bytes).map_err(|e| Error::io(folder, io::Error::other(e)));
             on_doc(&sequence, text(id)?, text(label)?)?;
         }
         Ok(())

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use twox_hash::XxHash3_64;
 
 /// Files up to this size are verified on opening: that takes milliseconds.
@@ -41,6 +42,18 @@ pub(in crate::corpus) fn open_unverified(path: &Path) -> Result<Corpus> {
     #[allow(unsafe_code)]
     let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
     from_map(path, map).map_err(|message| Error::input(path, None, message))
+}
+
+/// Maps a native corpus that this process has just written to a file without a name: there is nothing to verify.
+pub(super) fn open_own(name: &Path, file: &File) -> Result<Corpus> {
+    // SAFETY: as above, and no other process has the file.
+    #[allow(unsafe_code)]
+    let map = unsafe { Mmap::map(file) }.map_err(|e| Error::io(name, e))?;
+    let corpus = from_map(name, map).map_err(|message| Error::input(name, None, message))?;
+    if let Some(mapped) = &corpus.mapped {
+        mapped.verified.store(true, Ordering::Relaxed);
+    }
+    Ok(corpus)
 }
 
 const REMEDY: &str = "make the corpus again with 'noisyor corpus', or fetch it again";

@@ -2,7 +2,8 @@
 //! are added at the end.
 
 use super::layout::{ALIGN, Header, MAGIC, Place, Section, VERSION};
-use crate::corpus::Sink;
+use super::open::open_own;
+use crate::corpus::{Corpus, Sink};
 use crate::error::{Error, Result};
 use crate::files::{self, AtomicFile};
 use std::fs::File;
@@ -12,9 +13,9 @@ use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
 /// Writes a native corpus, document by document; [`NativeWriter::commit`] puts it in place.
-pub struct NativeWriter {
+pub struct NativeWriter<F = AtomicFile> {
     path: PathBuf,
-    file: AtomicFile,
+    file: F,
     tokens: Sum,
     /// The other sections, in order.
     aside: [Aside; 7],
@@ -26,7 +27,33 @@ pub struct NativeWriter {
 impl NativeWriter {
     /// Opens the output aside.
     pub fn create(path: &Path) -> Result<Self> {
-        let mut file = AtomicFile::create(path)?;
+        Self::begin(path, AtomicFile::create(path)?)
+    }
+
+    /// Puts the file in place.
+    pub fn commit(mut self) -> Result<()> {
+        self.finish().map_err(|e| Error::io(&self.path, e))?;
+        self.file.commit()
+    }
+}
+
+impl NativeWriter<BufWriter<File>> {
+    /// Writes to a file without a name in a folder.
+    pub(in crate::corpus) fn temporary(folder: &Path) -> Result<Self> {
+        let path = folder.join("corpus");
+        let file = files::unnamed(&path).map_err(|e| Error::io(folder, e))?;
+        Self::begin(&path, BufWriter::with_capacity(1 << 18, file))
+    }
+
+    /// The corpus, mapped; `name` is what errors call it.
+    pub(in crate::corpus) fn map(mut self, name: &Path) -> Result<Corpus> {
+        self.finish().and_then(|()| self.file.flush()).map_err(|e| Error::io(&self.path, e))?;
+        open_own(name, self.file.get_ref())
+    }
+}
+
+impl<F: Write + Seek> NativeWriter<F> {
+    fn begin(path: &Path, mut file: F) -> Result<Self> {
         let begin = (Header::LEN as u64).next_multiple_of(ALIGN);
         file.write_all(&vec![0; begin as usize]).map_err(|e| Error::io(path, e))?;
         let aside = [(); 7].map(|()| Aside::create(path));
@@ -93,15 +120,9 @@ impl NativeWriter {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(bytemuck::bytes_of(&header))
     }
-
-    /// Puts the file in place.
-    pub fn commit(mut self) -> Result<()> {
-        self.finish().map_err(|e| Error::io(&self.path, e))?;
-        self.file.commit()
-    }
 }
 
-impl Sink for NativeWriter {
+impl<F: Write + Seek> Sink for NativeWriter<F> {
     fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()> {
         tokens.sort_unstable();
         tokens.dedup();
@@ -155,7 +176,7 @@ impl Aside {
         self.file.write_all(bytes)
     }
 
-    fn copy_to(&mut self, target: &mut AtomicFile) -> io::Result<u64> {
+    fn copy_to(&mut self, target: &mut impl Write) -> io::Result<u64> {
         self.file.flush()?;
         let file = self.file.get_mut();
         file.rewind()?;

@@ -36,6 +36,8 @@ pub(super) struct Parquet<'a> {
     path: PathBuf,
     file: SerializedFileWriter<AtomicFile>,
     subject: Subject<'a>,
+    /// The topics' names, made once: a row costs no memory of its own.
+    names: Vec<ByteArray>,
     rows: Vec<Row>,
 }
 
@@ -58,17 +60,24 @@ impl<'a> Parquet<'a> {
         let file =
             schema.and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)));
         let file = file.map_err(|e| error(path, e))?;
-        Ok(Self { path: path.to_owned(), file, subject, rows: Vec::new() })
+        let names = subject.names.topics.iter().map(|name| name.as_str().into()).collect();
+        Ok(Self { path: path.to_owned(), file, subject, names, rows: Vec::new() })
     }
 
     /// Writes the rows so far as a row group.
     fn write_group(&mut self) -> ParquetResult<()> {
-        let Subject { corpus, names, .. } = self.subject;
+        let Self { subject, names, rows, .. } = self;
         let mut group = self.file.next_row_group()?;
-        let text = |text: &str| ByteArray::from(text);
-        write_column::<ByteArrayType>(&mut group, self.rows.iter().map(|row| text(&corpus.id(row.doc_ix))))?;
-        write_column::<ByteArrayType>(&mut group, self.rows.iter().map(|row| text(names.of(row.topic))))?;
-        write_column::<FloatType>(&mut group, self.rows.iter().map(|row| row.q))?;
+        let mut last = (usize::MAX, ByteArray::new());
+        let docs = rows.iter().map(|row| {
+            if last.0 != row.doc_ix {
+                last = (row.doc_ix, subject.corpus.id(row.doc_ix).as_ref().into());
+            }
+            last.1.clone()
+        });
+        write_column::<ByteArrayType>(&mut group, docs)?;
+        write_column::<ByteArrayType>(&mut group, rows.iter().map(|row| names[row.topic as usize].clone()))?;
+        write_column::<FloatType>(&mut group, rows.iter().map(|row| row.q))?;
         group.close()?;
         self.rows.clear();
         Ok(())
