@@ -6,7 +6,7 @@ use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::corpus::Docs;
-use noisyor::estep::DocResults;
+use noisyor::estep::{DocResults, Params};
 use noisyor::files::AtomicFile;
 use noisyor::network::load_model;
 use noisyor::{Error, exact, infer};
@@ -50,6 +50,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let docs = alignment.docs(&corpus);
     let verifying = Verifying::start(&corpus, &monitor);
 
+    let params = Params::derive(&network.graph, &network.weights, options.bound)?;
     let progress = Progress::start(common, &monitor, "evaluating", docs.n_docs() as u64);
     let mut elbo = Vec::new();
     let mut collect = |results: &DocResults<'_>| {
@@ -57,9 +58,9 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         Ok(())
     };
     let sink = per_doc.is_some().then_some(&mut collect as _);
-    let all: Vec<u32> = (0..docs.n_docs() as u32).collect();
-    let run = infer::run(&network, docs, &all, &options, estep.as_mut(), &monitor, sink);
-    let (stats, _) = verifying.finish(run)?;
+    let all = 0..docs.n_docs();
+    let run = infer::run_range(&network, docs, all, &options, &params, estep.as_mut(), &monitor, sink);
+    let stats = verifying.finish(run)?;
     drop(progress);
     common.say_estep(&stats);
     let exact = if args.exact {

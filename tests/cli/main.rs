@@ -13,6 +13,7 @@ mod errors;
 mod eval;
 mod graph;
 mod infer;
+mod infer_large;
 mod infer_outputs;
 mod infer_resume;
 mod infer_shards;

@@ -17,20 +17,20 @@ pub(super) struct Growing {
 }
 
 enum Held {
-    Memory(Corpus),
+    Memory(Box<Corpus>),
     File(Box<NativeWriter<BufWriter<File>>>),
 }
 
 impl Growing {
     /// Corpora up to so many bytes stay in memory, others go to a file in `folder`.
     pub(super) fn new(limit: usize, folder: PathBuf) -> Self {
-        Self { limit, folder, held: Held::Memory(Corpus::default()) }
+        Self { limit, folder, held: Held::Memory(Box::default()) }
     }
 
     /// The whole corpus; `name` is what errors call it.
     pub(super) fn finish(self, name: &Path) -> Result<Corpus> {
         match self.held {
-            Held::Memory(corpus) => Ok(corpus),
+            Held::Memory(corpus) => Ok(*corpus),
             Held::File(writer) => writer.map(name).map_err(|e| in_folder(&self.folder, e)),
         }
     }
@@ -93,7 +93,7 @@ impl Sink for Growing {
     fn set_n_tokens(&mut self, n_tokens: u32) {
         match &mut self.held {
             Held::File(writer) => writer.set_n_tokens(n_tokens),
-            Held::Memory(corpus) => Sink::set_n_tokens(corpus, n_tokens),
+            Held::Memory(corpus) => Sink::set_n_tokens(corpus.as_mut(), n_tokens),
         }
     }
 }
