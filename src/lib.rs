@@ -44,6 +44,7 @@ pub mod monitor;
 pub mod network;
 mod npy;
 pub mod numeric;
+pub mod plan;
 pub mod report;
 pub mod rng;
 pub mod sealed;

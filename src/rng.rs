@@ -18,6 +18,8 @@ pub enum Stream {
     SynthDocument(u64),
     /// New edges of refinement.
     Refine,
+    /// Which documents a run is planned by.
+    Plan,
 }
 
 /// The generator of one stream.
@@ -29,6 +31,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::SynthNetwork => (3, 0),
         Stream::SynthDocument(doc) => (4, doc),
         Stream::Refine => (5, 0),
+        Stream::Plan => (6, 0),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

@@ -132,17 +132,29 @@ enum Backend {
 impl BackendArgs {
     /// Opens the backend; a GPU may keep packed documents in so much memory, for those who run the same ones again.
     pub(crate) fn open(&self, common: &Common, cache_mb: usize) -> LibResult<Box<dyn EStep>> {
+        Ok(match self.open_gpu(common, cache_mb)? {
+            Some(gpu) => Box::new(gpu),
+            None => Box::new(CpuEStep::new()),
+        })
+    }
+
+    /// Opens the GPU; none if it is the CPU that is to compute.
+    pub(crate) fn open_gpu(
+        &self,
+        common: &Common,
+        cache_mb: usize,
+    ) -> LibResult<Option<DeviceEStep<GpuMachine>>> {
         if self.backend == Backend::Cpu {
             let of_gpu = self.device.as_ref().map(|device| format!("--device {device}"));
             return match of_gpu.or(self.device_mb.map(|mb| format!("--device-mb {mb}"))) {
                 Some(option) => Err(Error::Usage(format!("{option} makes no sense with --backend cpu"))),
-                None => Ok(Box::new(CpuEStep::new())),
+                None => Ok(None),
             };
         }
         let wanted = self.backend == Backend::Gpu || self.device.is_some();
         if !wanted && !list_adapters().iter().any(|adapter| adapter.automatic) {
             common.say("no GPU found: computing on the CPU");
-            return Ok(Box::new(CpuEStep::new()));
+            return Ok(None);
         }
         let options = GpuOptions {
             device: self.device.clone(),
@@ -152,7 +164,7 @@ impl BackendArgs {
         let machine = match GpuMachine::open(options) {
             Err(error) if !wanted => {
                 common.warn(format_args!("{error}; computing on the CPU"));
-                return Ok(Box::new(CpuEStep::new()));
+                return Ok(None);
             }
             machine => machine?,
         };
@@ -162,6 +174,6 @@ impl BackendArgs {
         if !common.quiet {
             estep.on_warning(|message| tell(format_args!("warning: {message}")));
         }
-        Ok(Box::new(estep))
+        Ok(Some(estep))
     }
 }

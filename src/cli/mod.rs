@@ -12,6 +12,7 @@ mod graph;
 mod graph_args;
 mod infer;
 mod model;
+mod plan;
 mod progress;
 mod synth;
 mod topics;
@@ -43,6 +44,7 @@ enum Command {
     Train(Box<train::Args>),
     Corpus(corpus::Args),
     Graph(graph::Args),
+    Plan(Box<plan::Args>),
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
@@ -78,6 +80,7 @@ pub(crate) fn run() -> Result<()> {
         }
         Command::Corpus(args) => corpus::run(args, &common),
         Command::Graph(args) => graph::run(args, &common),
+        Command::Plan(args) => plan::run(*args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),

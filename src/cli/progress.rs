@@ -26,6 +26,11 @@ impl Progress {
         Self::follow(common, monitor, what, Some(n_docs), &DOCUMENTS)
     }
 
+    /// Starts following documents where nobody knows how many there will be.
+    pub(crate) fn open(common: &Common, monitor: &Arc<Monitor>, what: &'static str) -> Self {
+        Self::follow(common, monitor, what, None, &DOCUMENTS)
+    }
+
     /// Starts following bytes that are read; the whole amount may be unknown.
     pub(crate) fn of_bytes(
         common: &Common,

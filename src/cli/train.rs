@@ -13,7 +13,7 @@ use super::estep_args::EStepArgs;
 use super::graph_args::GraphArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use args::TrainingArgs;
+pub(super) use args::TrainingArgs;
 use checkpoints::{CheckpointArgs, Keeper};
 use inputs::{Inputs, Start};
 use noisyor::estep::{EStep, Monitor};

@@ -103,6 +103,22 @@ impl Corpus {
         self.tokens.len()
     }
 
+    /// Bytes of memory; of a mapped corpus, of its file.
+    pub fn n_bytes(&self) -> usize {
+        let texts = |texts: &Strings| 8 * texts.len() + texts.bytes.len();
+        self.mapped.as_ref().map_or_else(
+            || {
+                let names = self.token_names.as_ref().map_or(0, texts);
+                4 * self.tokens.len()
+                    + 8 * self.doc_ends.len()
+                    + texts(&self.ids)
+                    + texts(&self.labels)
+                    + names
+            },
+            |mapped| mapped.map.len(),
+        )
+    }
+
     /// The tokens of one document, ascending. Empty where a mapped file is damaged.
     #[inline]
     pub fn tokens(&self, doc_ix: usize) -> &[u32] {

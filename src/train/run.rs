@@ -120,7 +120,7 @@ pub fn train(
 }
 
 /// Where training starts: within the range that steps keep weights in.
-fn start_weights(
+pub(crate) fn start_weights(
     graph: &Graph,
     given: Option<&Weights>,
     docs: &Docs<'_>,

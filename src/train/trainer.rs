@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(super) const GAIN: f64 = 1e-3;
 /// Documents of one run of the E-step at most: lists of documents stay short however large a batch is, and a batch can be left
 /// half done. Fixed, because sums are added slice by slice.
-pub(super) const SLICE_DOCS: usize = 1 << 17;
+pub(crate) const SLICE_DOCS: usize = 1 << 17;
 
 /// Where training tells what happens; may fail to stop it.
 pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;

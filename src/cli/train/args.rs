@@ -9,7 +9,7 @@ use noisyor::{Error, Result};
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
-pub(super) struct TrainingArgs {
+pub(in crate::cli) struct TrainingArgs {
     /// Passes over the training documents at most; a run that goes on may have more
     #[arg(long, default_value_t = TrainOptions::default().epochs, value_name = "N")]
     pub(super) epochs: u32,
@@ -96,7 +96,7 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
 impl TrainingArgs {
     /// The options as given, checked; `max_edges` is the budget of refinement, `has_weights` whether the graph comes with weights
     /// to start from.
-    pub(super) fn options(
+    pub(in crate::cli) fn options(
         &self,
         estep: EStepOptions,
         max_edges: Option<usize>,

@@ -11,6 +11,12 @@ use wgpu::{
 /// Buffers are made this much larger than asked for, in sixteenths, so that a slightly larger chunk needs no new ones.
 const SPARE_16THS: u64 = 2;
 
+/// Bytes of a buffer that is made for an array of so many.
+pub fn grown(n_bytes: u64) -> u64 {
+    let n_bytes = n_bytes.max(16);
+    (n_bytes / 16 * SPARE_16THS + n_bytes).next_multiple_of(16)
+}
+
 /// A set of arrays.
 #[derive(Default)]
 pub(super) struct Set {
@@ -46,11 +52,7 @@ impl Set {
             return Ok(());
         }
         let most = open.limits.max_storage_buffer_binding_size.min(open.limits.max_buffer_size);
-        let spare = (n_bytes / 16 * SPARE_16THS + n_bytes)
-            .next_multiple_of(16)
-            .min(most)
-            .min(left + old)
-            .max(n_bytes);
+        let spare = grown(n_bytes).min(most).min(left + old).max(n_bytes);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         self.arrays.remove(&array);
         self.bind_groups.clear();

@@ -60,10 +60,14 @@ impl GpuMachine {
         self.open.device.destroy();
     }
 
+    /// Bytes of all buffers on the device.
+    pub fn n_bytes(&self) -> u64 {
+        self.sets.iter().chain([&self.shared]).map(Set::n_bytes).sum()
+    }
+
     /// Bytes that may still be allocated.
     fn bytes_left(&self) -> u64 {
-        let used: u64 = self.sets.iter().chain([&self.shared]).map(Set::n_bytes).sum();
-        self.options.max_bytes.map_or(u64::MAX / 2, |most| most.saturating_sub(used))
+        self.options.max_bytes.map_or(u64::MAX / 2, |most| most.saturating_sub(self.n_bytes()))
     }
 
     fn make_sets(&mut self, n: usize) {

@@ -1,0 +1,105 @@
+//! Memory of a device: the arrays of real chunks of the first documents, as they would be made one after another.
+
+use super::shape::Shape;
+use super::survey::Survey;
+use crate::batch::{Chunk, ChunkLimits, Chunks};
+use crate::corpus::{Docs, Item};
+use crate::estep::device::{Array, DeviceOptions, Plan};
+use crate::estep::gpu::grown;
+use crate::estep::{Bound, EStepOptions};
+use crate::network::Graph;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Chunks of a weight step that are packed.
+const CHUNKS: usize = 3;
+/// Alternations that are started at once.
+const BURST: usize = 4;
+/// Bytes between the arguments of two dispatches, at most.
+const STRIDE: u64 = 256;
+
+/// Memory of a device in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct DeviceNeed {
+    /// The network.
+    pub network: u64,
+    /// Arrays of one chunk, of which there are `sets`.
+    pub set: u64,
+    /// Chunks on the device at one time.
+    pub sets: u64,
+    /// All of it.
+    pub total: u64,
+    /// A packed chunk on the host.
+    pub chunk_bytes: u64,
+    /// All packed chunks of the run on the host.
+    pub packed_bytes: u64,
+}
+
+/// What a device needs to train.
+pub(super) fn device_need(
+    graph: &Graph,
+    docs: &Docs<'_>,
+    survey: &Survey,
+    shape: &Shape,
+    options: &EStepOptions,
+) -> DeviceNeed {
+    let limits = DeviceOptions::default().limits;
+    let mut sizes = BTreeMap::new();
+    let mut need = DeviceNeed::default();
+    let parts = [(&survey.train, survey.n_batches, true), (&survey.valid, 1, false)];
+    let mut per_size = 0.0;
+    for (part, n_batches, gradients) in parts {
+        let of_batch = part.n_items.div_ceil(n_batches.max(1));
+        let items = &part.first_slice[..part.first_slice.len().min(of_batch)];
+        let plan = Plan {
+            options: options.clone(),
+            gradients,
+            keep_q: false,
+            n_topics: graph.n_topics() as u32,
+            n_edges: graph.n_edges() as u32,
+        };
+        let chunks = first_chunks(graph, docs, items, options, gradients, limits);
+        let size: usize = chunks.iter().map(Chunk::size).sum();
+        let n_bytes: usize = chunks.iter().map(Chunk::n_bytes).sum();
+        need.sets = need.sets.max(chunks.len().min(2) as u64);
+        need.chunk_bytes = chunks.iter().map(|chunk| chunk.n_bytes() as u64).fold(need.chunk_bytes, u64::max);
+        per_size = if size > 0 { n_bytes as f64 / size as f64 } else { per_size };
+        need.packed_bytes += (per_size * shape.size(part.n_items)) as u64;
+        chunks.iter().for_each(|chunk| grow(&mut sizes, &plan, chunk));
+    }
+    need.network = grown(4 * graph.n_edges() as u64 + 16 * graph.n_nodes() as u64);
+    need.set = sizes.values().sum();
+    need.total = need.network + need.sets * need.set;
+    need
+}
+
+fn first_chunks(
+    graph: &Graph,
+    docs: &Docs<'_>,
+    items: &[Item],
+    options: &EStepOptions,
+    gradients: bool,
+    limits: ChunkLimits,
+) -> Vec<Chunk> {
+    let full = options.bound == Bound::Full;
+    Chunks::new(graph, *docs, items, 0, full, gradients, limits).take(CHUNKS).collect()
+}
+
+/// Lets the arrays of a set grow to what a chunk needs: `None` stands for arguments and for what is read back.
+fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &Plan, chunk: &Chunk) {
+    for (array, n_bytes) in plan.array_bytes(chunk) {
+        let size = sizes.entry((Some(array), 0)).or_default();
+        if *size < (n_bytes as u64).max(16) {
+            *size = grown(n_bytes as u64);
+        }
+    }
+    let bursts = (plan.options.max_alternations as usize).min(BURST);
+    let n_dispatches = plan.start(chunk).len() + bursts * plan.alternation(chunk, &chunk.rows, 0).len();
+    let args = sizes.entry((None, 0)).or_default();
+    *args = (*args).max(2 * STRIDE * n_dispatches.max(plan.finish(chunk).len()) as u64);
+    let read = 4 * (chunk.n_docs() + chunk.n_touched_edges() + 2 * chunk.touched_ids.len()) as u64;
+    let staging = sizes.entry((None, 1)).or_default();
+    if *staging < read {
+        *staging = (read + read / 4).next_multiple_of(16);
+    }
+}

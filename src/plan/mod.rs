@@ -1,0 +1,140 @@
+//! What a training run will take, before it starts: memory, device memory, time. Found out by packing some of its documents and
+//! by rehearsing the training on them.
+
+mod device;
+mod memory;
+mod rehearsal;
+mod shape;
+mod survey;
+mod time;
+
+pub use device::DeviceNeed;
+pub use memory::{Backend, MemoryNeed, available_memory, train_memory};
+pub use rehearsal::Seconds;
+pub use shape::Shape;
+pub use time::Times;
+
+use crate::corpus::Docs;
+use crate::error::{Error, Result};
+use crate::estep::device::DeviceOptions;
+use crate::estep::{Bound, EStep, Monitor};
+use crate::network::{Loaded, Weights};
+use crate::train::{CheckedOptions, start_weights};
+use rehearsal::Stage;
+use serde::Serialize;
+use survey::Survey;
+
+/// The device that computes the E-step.
+#[derive(Debug, Clone, Copy)]
+pub struct Device {
+    /// Bytes for packed documents that are kept.
+    pub cache_bytes: u64,
+    /// Whether its memory is the host's.
+    pub software: bool,
+}
+
+/// What a run takes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// Documents in all.
+    pub docs: usize,
+    /// Documents to train on.
+    pub train_docs: usize,
+    /// E-steps of an epoch: identical documents share one.
+    pub distinct_docs: usize,
+    /// Documents held out to validate on.
+    pub valid_docs: usize,
+    /// Documents held out for the test.
+    pub test_docs: usize,
+    /// Documents of the sample that was rehearsed on.
+    pub sample_docs: usize,
+    /// Topics of the graph.
+    pub topics: usize,
+    /// Tokens of the graph.
+    pub tokens: usize,
+    /// Edges of the graph.
+    pub edges: usize,
+    /// Weight steps at most.
+    pub steps: u64,
+    /// Weight steps an epoch.
+    pub batches_per_epoch: usize,
+    /// Positive nodes a document.
+    pub nodes_per_doc: f64,
+    /// Positive edges a document.
+    pub edges_per_doc: f64,
+    /// Alternations a document, in the mean over the run.
+    pub alternations_per_doc: f64,
+    /// Packed chunks of an epoch, for a device.
+    pub chunks_per_epoch: Option<usize>,
+    /// Host memory, in bytes.
+    pub memory: MemoryNeed,
+    /// Device memory, in bytes.
+    pub device_memory: Option<DeviceNeed>,
+    /// Seconds.
+    pub time: Times,
+}
+
+/// Plans a training: its options, its backend, and for about how many seconds to rehearse. `reading`: what it took to load graph
+/// and documents.
+#[allow(clippy::too_many_arguments)]
+pub fn plan(
+    network: &Loaded,
+    docs: Docs<'_>,
+    options: &CheckedOptions,
+    estep: &mut dyn EStep,
+    device: Option<Device>,
+    reading: Seconds,
+    budget_s: f64,
+    monitor: &Monitor,
+) -> Result<Plan> {
+    let Loaded { graph, names, weights: given, .. } = network;
+    if options.refine.is_some() {
+        let message = "--refine changes the graph as it goes, which cannot be planned; leave it out";
+        return Err(Error::Usage(message.into()));
+    }
+    let survey = Survey::of(&docs, options);
+    let (train, valid) = (&survey.train, &survey.valid);
+    if train.n_docs == 0 {
+        return Err(Error::Usage("the corpus has no documents to train on".into()));
+    }
+    let leak_floor = options.leak_floor.unwrap_or(options.floor.min(0.1 / train.n_docs as f64));
+    let start: Weights =
+        start_weights(graph, given.as_ref(), &docs, &survey.train_docs, options, leak_floor)?;
+    let full = options.estep.bound == Bound::Full;
+    let shape = Shape::of(graph, &docs, &train.first_slice, full);
+    let device_memory = device.map(|_| device::device_need(graph, &docs, &survey, &shape, &options.estep));
+    let backend = match (&device_memory, device) {
+        (Some(need), Some(Device { cache_bytes, software })) => {
+            Backend::Device { need, cache_bytes, software }
+        }
+        _ => Backend::Cpu,
+    };
+    let n_threads = rayon::current_num_threads();
+    let memory = train_memory(graph, names, &docs, &shape, options, n_threads, backend);
+    let stage = Stage { graph, docs, options, start: &start, leak_floor, survey: &survey, monitor };
+    let rehearsal = stage.rehearse(estep, budget_s)?;
+    let steps = u64::from(options.epochs) * survey.n_batches as u64;
+    let steps = options.max_steps.map_or(steps, |most| most.min(steps));
+    let time = time::times(&rehearsal, &survey, options, steps, given.is_some(), reading);
+    let limits = DeviceOptions::default().limits;
+    Ok(Plan {
+        docs: docs.n_docs(),
+        train_docs: train.n_docs,
+        distinct_docs: train.n_items,
+        valid_docs: valid.n_docs,
+        test_docs: survey.n_test,
+        sample_docs: rehearsal.courses.last().map_or(0, |course| course.n_items),
+        topics: graph.n_topics(),
+        tokens: graph.n_tokens(),
+        edges: graph.n_edges(),
+        steps,
+        batches_per_epoch: survey.n_batches,
+        nodes_per_doc: shape.nodes,
+        edges_per_doc: shape.edges,
+        alternations_per_doc: time.alternations,
+        chunks_per_epoch: device.map(|_| shape.n_chunks(train.n_items, survey.n_batches, &limits)),
+        memory,
+        device_memory,
+        time,
+    })
+}
