@@ -19,6 +19,7 @@ mod infer_resume;
 mod infer_shards;
 mod model;
 mod options;
+mod plan;
 mod refine;
 mod resume;
 mod robust;
@@ -48,6 +49,7 @@ fn every_help_has_an_example() {
         "corpus",
         "corpus split",
         "graph",
+        "plan",
     ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");
