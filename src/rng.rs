@@ -18,6 +18,8 @@ pub enum Stream {
     SynthDocument(u64),
     /// New edges of refinement.
     Refine,
+    /// Documents that a graph is learned from, where there are too many.
+    GraphDocs,
     /// Which documents a run is planned by.
     Plan,
 }
@@ -31,6 +33,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::SynthNetwork => (3, 0),
         Stream::SynthDocument(doc) => (4, doc),
         Stream::Refine => (5, 0),
+        Stream::GraphDocs => (7, 0),
         Stream::Plan => (6, 0),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

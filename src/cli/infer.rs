@@ -60,6 +60,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let network = load_model(&args.model)?;
     let monitor = interruptible(common)?;
     let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;
+    corpus.give_back_pages();
     let verifying = Verifying::start(&corpus, &monitor);
     let job = Job {
         network: &network,

@@ -60,7 +60,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         let message = format!("--seconds must be above 0 and at most 3600; it is {}", args.seconds);
         return Err(Error::Usage(message).into());
     }
-    let options = args.training.options(args.estep.options()?, None, false, args.seed)?;
+    let options = args.training.options(args.estep.options()?, None, false, None, args.seed)?;
     let mut gpu = args.backend.open_gpu(common, args.cache_mb)?;
     let device = gpu.as_mut().map(|gpu| Device {
         cache_bytes: (args.cache_mb as u64).saturating_mul(1 << 20),

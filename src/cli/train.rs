@@ -3,6 +3,7 @@
 mod args;
 mod checkpoints;
 mod inputs;
+mod memory;
 mod report;
 mod resume;
 mod update;
@@ -16,6 +17,7 @@ use anyhow::Result;
 pub(super) use args::TrainingArgs;
 use checkpoints::{CheckpointArgs, Keeper};
 use inputs::{Inputs, Start};
+use memory::Limit;
 use noisyor::estep::{EStep, Monitor};
 use noisyor::network::{Graph, Network, Weights};
 use noisyor::report::name_topics;
@@ -76,6 +78,10 @@ pub(crate) struct Args {
     /// GPU: memory for packed documents that are kept for later epochs
     #[arg(long, value_name = "N", default_value_t = 2048)]
     cache_mb: usize,
+    /// Memory to keep to, about: parts of a mapped corpus are given back once they are read, a GPU keeps fewer packed documents,
+    /// a graph is learned from as many documents as there is room for [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    memory_mb: Option<u64>,
 }
 
 pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) -> Result<()> {
@@ -84,13 +90,15 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         None => Job::new(args)?,
     };
     let is_new = job.folder.is_none();
-    let mut estep = job.args.backend.open(common, job.args.cache_mb)?;
+    let memory = Limit::of_mb(job.args.memory_mb);
+    let mut estep = job.args.backend.open(common, memory.cache_mb(job.args.cache_mb))?;
     let estep = estep.as_mut();
     let monitor = interruptible(common)?;
     let (start, state) = job.standing.take().unzip();
     let inputs = job.args.inputs(start, common, &monitor)?;
     job.check_corpus(&inputs.corpus)?;
     job.options = job.args.update.options(job.options, inputs.model(), inputs.corpus.n_docs())?;
+    memory.apply_to(&inputs.corpus);
     let verifying = Verifying::start(&inputs.corpus, &monitor);
     let mut folder = match job.folder.take() {
         Some(folder) => folder,
@@ -103,7 +111,8 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         job.args.describe(&inputs, &estep.name(), &mut job.about);
         // Whatever happens from now on, the run can begin again with what it was given.
         folder.write_config(&job.options, &job.about)?;
-        let start = inputs.start(&job.args, &job.options, estep, common, &monitor)?;
+        let start = inputs.start(&job.args, &job.options, estep, memory, common, &monitor)?;
+        memory.fit(&inputs, &start, &job.options, estep.name() == "cpu")?;
         if state.is_none() {
             start.keep(&folder, &mut job.about)?;
         }

@@ -33,6 +33,8 @@ pub(super) struct Mapped {
     pub(super) checksums: [u64; 4],
     /// Whether all of it has been compared with its checksums.
     pub(super) verified: AtomicBool,
+    /// Whether pages that were read are given back.
+    pub(super) gives_back: AtomicBool,
 }
 
 impl Sink for Corpus {
@@ -152,6 +154,27 @@ impl Corpus {
         );
         let all = [checksums.as_slice(), &[self.n_tokens.into()]].concat();
         XxHash3_64::oneshot(bytemuck::cast_slice(&all))
+    }
+
+    /// Whether it is in a mapped file.
+    pub fn is_mapped(&self) -> bool {
+        self.mapped.is_some()
+    }
+
+    /// From now on, [`Corpus::release`] gives back the pages of a mapped file: it does not stay in memory, however large it is.
+    pub fn give_back_pages(&self) {
+        if let Some(mapped) = &self.mapped {
+            mapped.gives_back.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives back the pages of a mapped file that were read, if [`Corpus::give_back_pages`] was called; they are read again when
+    /// they are wanted.
+    pub fn release(&self) {
+        if let Some(mapped) = self.mapped.as_ref().filter(|mapped| mapped.gives_back.load(Ordering::Relaxed))
+        {
+            native::release(mapped);
+        }
     }
 
     /// Whether there is nothing left to verify.

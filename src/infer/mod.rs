@@ -18,7 +18,7 @@ use crate::network::Network;
 use std::ops::Range;
 
 /// Documents whose list of items is made at a time.
-const SLICE_DOCS: usize = 1 << 20;
+const SLICE_DOCS: usize = 1 << 17;
 
 /// Runs the E-step, without gradients, over the given documents of a corpus; `sink` gets their results in order.
 pub fn run(
@@ -61,6 +61,7 @@ pub fn run_range(
         });
         let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
         stats.merge(&estep.run(&work, params, sink)?);
+        docs.corpus().release();
     }
     Ok(stats)
 }

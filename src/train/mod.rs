@@ -23,4 +23,4 @@ pub use run::{Begin, Ended, Outcome, train};
 pub use schedule::RateSchedule;
 pub use state::State;
 pub use step::Stepper;
-pub(crate) use trainer::SLICE_DOCS;
+pub use trainer::SLICE_DOCS;

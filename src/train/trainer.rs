@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(super) const GAIN: f64 = 1e-3;
 /// Documents of one run of the E-step at most: lists of documents stay short however large a batch is, and a batch can be left
 /// half done. Fixed, because sums are added slice by slice.
-pub(crate) const SLICE_DOCS: usize = 1 << 17;
+pub const SLICE_DOCS: usize = 1 << 17;
 
 /// Where training tells what happens; may fail to stop it.
 pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;
@@ -230,7 +230,9 @@ impl<'a> Trainer<'a> {
         let (graph, options) = (&self.state.graph, &self.options.estep);
         let params = Params::derive(graph, &self.state.weights, options.bound)?;
         let work = Work { graph, docs: self.docs, items, options, gradients, monitor: self.monitor };
-        Ok((self.estep.run(&work, &params, sink)?, params))
+        let stats = self.estep.run(&work, &params, sink)?;
+        self.docs.corpus().release();
+        Ok((stats, params))
     }
 
     /// The E-step of all training documents at the current weights; `on_results` gets the items of a slice, and results for some.

@@ -17,6 +17,7 @@ mod infer_large;
 mod infer_outputs;
 mod infer_resume;
 mod infer_shards;
+mod memory;
 mod model;
 mod options;
 mod plan;

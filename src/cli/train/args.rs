@@ -101,7 +101,7 @@ impl TrainingArgs {
         estep: EStepOptions,
         max_edges: Option<usize>,
         has_weights: bool,
-        update: &UpdateArgs,
+        update: Option<&UpdateArgs>,
         seed: u64,
     ) -> Result<CheckedOptions> {
         let schedule = |default: RateSchedule| match self.rate_schedule {
@@ -110,7 +110,9 @@ impl TrainingArgs {
             Some(ScheduleArg::Power) => RateSchedule::Power,
             Some(ScheduleArg::Cosine) => RateSchedule::Cosine,
         };
-        if update.from.is_some() && !matches!(self.init, None | Some(InitArg::Graph)) {
+        if update.is_some_and(|update| update.from.is_some())
+            && !matches!(self.init, None | Some(InitArg::Graph))
+        {
             return Err(Error::Usage("--from starts from the model's weights; leave out --init".into()));
         }
         if self.lambda.is_some() && self.step != StepArg::Em {
@@ -155,7 +157,7 @@ impl TrainingArgs {
                 Some(InitArg::Constant) => Init::Constant,
             },
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
-            prior: update.prior(),
+            prior: update.and_then(UpdateArgs::prior),
             share_identical: !self.no_share,
             seed,
         }

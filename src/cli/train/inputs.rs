@@ -1,5 +1,6 @@
 //! What is trained: a corpus, and a graph given or learned.
 
+use super::memory::Limit;
 use super::{Args, update};
 use crate::cli::Common;
 use crate::cli::graph::token_names;
@@ -172,6 +173,7 @@ impl Inputs {
         args: &Args,
         options: &CheckedOptions,
         estep: &mut dyn EStep,
+        memory: Limit,
         common: &Common,
         monitor: &Arc<Monitor>,
     ) -> Result<Start> {
@@ -201,6 +203,7 @@ impl Inputs {
         if args.training.refine {
             learning.max_edges = learning.max_edges.map(|most| most.saturating_mul(DENSE));
         }
+        let docs = memory.graph_docs(self, docs, options.seed, common);
         let work = graph_work(docs.len(), self.tokens.len(), &learning);
         let progress = Progress::start(common, monitor, "learning a graph", work);
         let learned = learn_graph(self.docs(), &docs, &self.tokens, &learning, monitor)?;

@@ -47,8 +47,13 @@ impl Job {
     /// A new run.
     pub(super) fn new(args: Args) -> Result<Self> {
         let (has_weights, max_edges) = (args.graph.is_none(), args.learning.max_edges());
-        let options =
-            args.training.options(args.estep.options()?, max_edges, has_weights, &args.update, args.seed)?;
+        let options = args.training.options(
+            args.estep.options()?,
+            max_edges,
+            has_weights,
+            Some(&args.update),
+            args.seed,
+        )?;
         let arguments: Vec<String> =
             std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
         let directory = std::env::current_dir().unwrap_or_default();
@@ -96,6 +101,9 @@ impl Job {
         }
         if is_given("cache_mb") {
             args.cache_mb = now.cache_mb;
+        }
+        if is_given("memory_mb") {
+            args.memory_mb = now.memory_mb;
         }
         if is_given("checkpoint_minutes") || is_given("checkpoint_steps") {
             args.checkpoints = now.checkpoints;

@@ -18,7 +18,7 @@ const MAX_DOCS: f64 = 1e15;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Going on from a model")]
-pub(super) struct UpdateArgs {
+pub(in crate::cli) struct UpdateArgs {
     /// Go on from this model with new documents: its topics stay as they are numbered and named, tokens that it lacks are attached
     /// to them as --parents and --min-support say
     #[arg(long, value_name = "MODEL", requires = "corpus", conflicts_with_all = ["graph", "refine"])]

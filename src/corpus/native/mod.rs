@@ -8,5 +8,5 @@ mod open;
 mod write;
 
 pub use open::{is_native, open};
-pub(super) use open::{open_unverified, verify};
+pub(super) use open::{open_unverified, release, verify};
 pub use write::NativeWriter;

@@ -8,6 +8,7 @@ use bytemuck::AnyBitPattern;
 use memmap2::Mmap;
 use rustc_hash::FxHashSet;
 use std::fs::File;
+use std::hash::Hasher;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +17,10 @@ use twox_hash::XxHash3_64;
 
 /// Files up to this size are verified on opening: that takes milliseconds.
 const VERIFY_AT_ONCE: u64 = 1 << 26;
+
+/// Bytes, and documents, that are verified before their pages are given back, where they are.
+const VERIFY_PIECE: usize = 1 << 26;
+const VERIFY_DOCS: usize = 1 << 17;
 
 /// Whether a file begins like a native corpus.
 pub fn is_native(path: &Path) -> bool {
@@ -56,6 +61,16 @@ pub(super) fn open_own(name: &Path, file: &File) -> Result<Corpus> {
     Ok(corpus)
 }
 
+/// Gives back all pages of a mapped file.
+#[allow(unsafe_code)]
+pub(in crate::corpus) fn release(mapped: &Mapped) {
+    // SAFETY: the map is one of a file, and only read: what is given back is read from the file again.
+    #[cfg(unix)]
+    let _ = unsafe { mapped.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    #[cfg(not(unix))]
+    let _ = mapped;
+}
+
 const REMEDY: &str = "make the corpus again with 'noisyor corpus', or fetch it again";
 
 fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
@@ -91,6 +106,7 @@ fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
                 checksums: [Section::Tokens, Section::DocEnds, Section::NameEnds, Section::Names]
                     .map(|section| header.places[section as usize].checksum),
                 verified: false.into(),
+                gives_back: false.into(),
             })),
         })
     })();
@@ -133,7 +149,12 @@ pub(in crate::corpus) fn verify(corpus: &Corpus, mapped: &Mapped) -> Result<(), 
             return Err(format!("bytes between sections are damaged, before byte {begin}; {REMEDY}"));
         }
         let content = map.get(begin..end).ok_or("cut short")?;
-        if XxHash3_64::oneshot(content) != place.checksum {
+        let mut hash = XxHash3_64::default();
+        for piece in content.chunks(VERIFY_PIECE) {
+            hash.write(piece);
+            corpus.release();
+        }
+        if hash.finish() != place.checksum {
             return Err(format!("section {section:?} is damaged: its checksum is wrong; {REMEDY}"));
         }
         position = end;
@@ -156,6 +177,9 @@ fn meaning(corpus: &Corpus) -> Result<(), String> {
             ));
         }
         begin = end as usize;
+        if doc_ix % VERIFY_DOCS == 0 {
+            corpus.release();
+        }
     }
     if begin != corpus.n_occurrences() {
         return Err(format!("the last document ends at {begin} of {} tokens", corpus.n_occurrences()));
