@@ -78,6 +78,9 @@ impl<'a> Together<'a> {
         self.sums.par_iter_mut().enumerate().for_each(|(token, list)| {
             let begin = waiting.partition_point(|&(other, ..)| (other as usize) < token);
             let end = begin + waiting[begin..].partition_point(|&(other, ..)| other as usize == token);
+            if begin == end {
+                return;
+            }
             for run in waiting[begin..end].chunk_by(|a, b| a.1 == b.1) {
                 let sum: f64 = run.iter().map(|&(.., q)| f64::from(q)).sum();
                 list.push((run[0].1, sum as f32));

@@ -218,3 +218,26 @@ fn a_run_killed_before_its_first_checkpoint_begins_again() {
     assert!(folder.run(&format!("{RUN} -o bare")).status.success());
     assert_same_run(&folder, "bare");
 }
+
+#[test]
+fn updated_refined_and_adam_runs_go_on_to_the_same_bytes() {
+    let folder = with_run();
+    let kinds = [
+        ("updated", "train docs.svm --from whole/model.safetensors --epochs 4"),
+        ("refined", "train docs.svm --topics 6,2 --max-edges 60 --refine --epochs 2"),
+        ("adam", "train docs.svm --graph t/network.safetensors --step adam --epochs 8"),
+    ];
+    for (name, arguments) in kinds {
+        let arguments = format!("{arguments} --patience 0 --checkpoint-steps 1 --backend cpu");
+        assert!(folder.run(&format!("{arguments} -o {name}")).status.success(), "{name}");
+        let killed = format!("{name}-killed");
+        let mut running = start(&folder, &format!("{arguments} -o {killed}"));
+        wait_for_checkpoint(&folder, &mut running, &killed, 8);
+        drop(running);
+        let output = folder.run(&format!("train --resume {killed}"));
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        let model = |run: &str| folder.bytes(&format!("{run}/model.safetensors"));
+        assert!(model(&killed) == model(name), "{name}: another model");
+        assert_eq!(untimed(&folder, &killed), untimed(&folder, name), "{name}");
+    }
+}

@@ -178,7 +178,7 @@ impl Inputs {
         monitor: &Arc<Monitor>,
     ) -> Result<Start> {
         let docs = split(self.corpus.n_docs(), options.valid, options.test, options.seed).train;
-        let n_docs = docs.len() as u64 + options.prior.map_or(0, |prior| prior.docs as u64);
+        let n_docs = options.prior.map_or(0, |prior| prior.docs as u64).saturating_add(docs.len() as u64);
         let mut learning = match self.source {
             Source::Given(ref graph) => {
                 let Loaded { graph, names, weights, .. } = graph.clone();
