@@ -140,7 +140,7 @@ fn table(plan: &Plan, backend: &str, available: Option<u64>) -> String {
     if let Some(device) = &plan.device_memory {
         row("device memory", mb(device.total));
         row("  network", mb(device.network));
-        row("  chunks", format!("{} of {}", device.sets, mb(device.set)));
+        row("  chunks", format!("{}, {} at a time", mb(device.chunks), device.sets));
     }
     row("checkpoints on disk", format!("2 of {}", mb(memory.checkpoint_file)));
     row("reading", seconds(time.reading));

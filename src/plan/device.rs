@@ -23,9 +23,9 @@ const STRIDE: u64 = 256;
 pub struct DeviceNeed {
     /// The network.
     pub network: u64,
-    /// Arrays of one chunk, of which there are `sets`.
-    pub set: u64,
-    /// Chunks on the device at one time.
+    /// Arrays of the chunks that are there at one time.
+    pub chunks: u64,
+    /// How many those are.
     pub sets: u64,
     /// All of it.
     pub total: u64,
@@ -44,7 +44,7 @@ pub(super) fn device_need(
     options: &EStepOptions,
 ) -> DeviceNeed {
     let limits = DeviceOptions::default().limits;
-    let mut sizes = BTreeMap::new();
+    let mut sizes = [BTreeMap::new(), BTreeMap::new()];
     let mut need = DeviceNeed::default();
     let parts = [(&survey.train, survey.n_batches, true), (&survey.valid, 1, false)];
     let mut per_size = 0.0;
@@ -61,15 +61,17 @@ pub(super) fn device_need(
         let chunks = first_chunks(graph, docs, items, options, gradients, limits);
         let size: usize = chunks.iter().map(Chunk::size).sum();
         let n_bytes: usize = chunks.iter().map(Chunk::n_bytes).sum();
-        need.sets = need.sets.max(chunks.len().min(2) as u64);
+        need.sets = need.sets.max(chunks.len().min(sizes.len()) as u64);
         need.chunk_bytes = chunks.iter().map(|chunk| chunk.n_bytes() as u64).fold(need.chunk_bytes, u64::max);
         per_size = if size > 0 { n_bytes as f64 / size as f64 } else { per_size };
         need.packed_bytes += (per_size * shape.size(part.n_items)) as u64;
-        chunks.iter().for_each(|chunk| grow(&mut sizes, &plan, chunk));
+        // Chunks take turns between the sets.
+        let n_sets = sizes.len();
+        chunks.iter().enumerate().for_each(|(at, chunk)| grow(&mut sizes[at % n_sets], &plan, chunk));
     }
     need.network = grown(4 * graph.n_edges() as u64 + 16 * graph.n_nodes() as u64);
-    need.set = sizes.values().sum();
-    need.total = need.network + need.sets * need.set;
+    need.chunks = sizes.iter().flat_map(BTreeMap::values).sum();
+    need.total = need.network + need.chunks;
     need
 }
 

@@ -9,7 +9,7 @@ use crate::train::{BatchSize, SLICE_DOCS, StepRule, TrainOptions};
 use serde::Serialize;
 
 /// The program itself: code, its libraries, threads.
-const PROGRAM: f64 = 12e6;
+const PROGRAM: f64 = 8e6;
 /// The same with a driver for a device, and with one that compiles kernels for the CPU.
 const DRIVER: f64 = 60e6;
 const SOFTWARE_DRIVER: f64 = 110e6;
@@ -22,9 +22,10 @@ const NAME: f64 = 24.0 + 32.0;
 /// Blocks of documents whose sums a thread of the CPU backend keeps until they are added (`estep/cpu`).
 const ROUND_BLOCKS: usize = 16;
 /// Nodes and edges that are packed at once there, and bytes of all arrays for each.
-const PART: (usize, f64) = (1 << 16, 48.0);
-/// Chunks of a device on the host besides those that are kept: two in flight, one ahead, one being packed with its parts.
-const CHUNKS: f64 = 5.0;
+const PART: (usize, f64) = (1 << 16, 20.0);
+/// Chunks of a device on the host besides those that are kept: the parts of one being packed and, if not all are kept, one being
+/// made of them, one ahead and two in flight.
+const CHUNKS: (f64, f64) = (1.0, 5.0);
 /// What the allocator keeps of what comes and goes.
 const SLACK: f64 = 1.25;
 
@@ -109,7 +110,8 @@ pub fn train_memory(
         Backend::Device { need, cache_bytes, software } => {
             let kept = (need.packed_bytes as f64).min(cache_bytes as f64);
             let network = 8.0 * edges + 32.0 * nodes; // as kernels read it, and on its way there
-            let packed = kept + CHUNKS * need.chunk_bytes as f64 + network;
+            let n_chunks = if need.packed_bytes <= cache_bytes { CHUNKS.0 } else { CHUNKS.1 };
+            let packed = kept + n_chunks * need.chunk_bytes as f64 + network;
             let driver = if software { SOFTWARE_DRIVER } else { DRIVER };
             (0.0, packed + if software { need.total as f64 } else { 0.0 }, PROGRAM + driver)
         }
