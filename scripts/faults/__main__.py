@@ -20,7 +20,7 @@ def corpora(suite):
     """The sample's first documents, and many documents of a small network: more than one slice of a weight step."""
     text, native, many, tiny = (suite.work / name for name in ["few.jsonl", "few.noisyor", "many.noisyor", "tiny"])
     with gzip.open("data/sample/corpus.jsonl.gz", "rt") as sample:
-        text.write_text("".join(next(sample) for _ in range(2000)))
+        text.write_text("".join(next(sample) for _ in range(1000)))
     ended = [
         suite.run("corpus", text, "-o", native),
         suite.run("synth", "--preset", "tiny", "--docs", "150000", "-o", tiny),
@@ -73,12 +73,13 @@ def main():
     kinds = kinds_of_runs(text, native, many, tiny)
     small = Kind("small", f"{native} {GIVEN} --epochs 2 --batch 700 {QUICK}")
     middle = Kind("middle", f"{native} {LEARNED} --epochs 5 {QUICK}")
+    longer = Kind("longer", f"{native} {GIVEN} --epochs 60")
     kills(suite, kinds, n)
-    signals(suite, [kinds[0], kinds[5], kinds[6]], max(3, 15 * n // 200))
+    signals(suite, [longer, kinds[1], kinds[6], kinds[8]], max(4, 15 * n // 200))
     signalled(suite, large(suite), "SIGINT", max(1, n // 40))
     disks(suite, small, native, text)
     damages(suite, middle, 5 * n)
-    folders(suite, middle, n)
+    folders(suite, middle, longer, native, n)
     failed = table(suite, time.monotonic() - begin)
     if not failed:
         shutil.rmtree(suite.work)

@@ -9,7 +9,7 @@ import subprocess
 from runs import undisturbed
 
 STEPS = 30  # sizes of the disk that are tried until all fits
-CALLS = ["write", "fsync", "rename", "ftruncate"]
+CALLS = ["write", "fsync", "rename,renameat,renameat2", "ftruncate"]
 
 
 def fault_of(ended, folder):
@@ -71,8 +71,8 @@ def train_on_small_disks(suite, kind, reference):
     suite.note(what, ", ".join(f"{file} {n}" for file, n in sorted(hit.items())))
 
 
-def write_on_small_disks(suite, name, command, output):
-    """A command that writes one file: it is there as a whole, or not at all."""
+def write_on_small_disks(suite, name, command, output, resume=()):
+    """A command that writes one file: it is there as a whole, or not at all; one that can resume may leave finished parts."""
     what, disk = f"full disk: {name}", suite.folder("disk")
     whole = suite.folder(name) / output
     whole.parent.mkdir()
@@ -85,8 +85,13 @@ def write_on_small_disks(suite, name, command, output):
         if ended.status == 0:
             differs = (disk / output).read_bytes() != whole.read_bytes()
             return suite.check(what, "it differs from the one on a large disk" if differs else None) or True
-        left = [name for name in os.listdir(disk)]
+        left = [name for name in os.listdir(disk) if not (resume and name == f"{output}.parts")]
         suite.check(what, fault_of(ended, disk) or (left and f"left behind: {left}"))
+        if resume:
+            mount(disk, 1 << 26, "remount")
+            ended = suite.run(*command, *resume, "-o", disk / output)
+            same = ended.status == 0 and (disk / output).read_bytes() == whole.read_bytes()
+            suite.check("the same end after a full disk", None if same else f"{name}: {ended}")
         return False
 
     on_small_disks(suite, disk, whole.stat().st_size, trial)
@@ -118,7 +123,7 @@ def train_with_failing_calls(suite, kind, reference):
         return print("left out: every write failing once, which needs strace", flush=True)
     log = suite.work / "calls.txt"
     for call in CALLS:
-        what, hit = f"failing {call}: train", {}
+        what, hit = f"failing {call.split(',')[0]}: train", {}
         for at in range(1, 1000):
             run = suite.folder("call")
             inject = f"inject={call}:error={'EIO' if call == 'fsync' else 'ENOSPC'}:when={at}"
@@ -145,6 +150,8 @@ def disks(suite, kind, corpus, text):
     train_on_small_disks(suite, kind, reference)
     for extension in ["jsonl", "tsv", "parquet", "npz"]:
         write_on_small_disks(suite, f"infer .{extension}", ["infer", model, corpus], f"topics.{extension}")
+    in_parts = ["infer", model, corpus, "--part-docs", "100"]
+    write_on_small_disks(suite, "infer in parts", in_parts, "topics.jsonl", ["--resume"])
     write_on_small_disks(suite, "corpus", ["corpus", text], "corpus.noisyor")
     train_with_small_files(suite, kind, reference)
     train_with_failing_calls(suite, kind, reference)

@@ -30,7 +30,7 @@ def refused(suite, kind, first, run, n):
     for command in [suite.train(kind, run), ["train", "--resume", run]] * n:
         ended = suite.run(*command)
         if not first.is_running():
-            return print("second process: the first ended too early to try on", flush=True)
+            raise SystemExit(f"{kind.name}: ended before others could try")
         suite.check("second process: " + ("--resume" if "--resume" in command else "-o"), refusal(ended, run))
 
 
@@ -82,14 +82,14 @@ def replaced_corpora(suite, options):
     suite.check("corpus moved", str(ended) if ended.status else reference.difference(run))
 
 
-def replaced_graphs(suite, kind, n):
+def replaced_graphs(suite, kind, corpus, n):
     """The graph that a run started from is damaged, exchanged, or gone."""
     reference = undisturbed(suite, kind)
     run = stopped(suite, kind)
     graph = run / "graph.safetensors"
     good = graph.read_bytes()
     other = suite.work / "other.safetensors"
-    suite.run("graph", "--topics", "20,5", "--seed", "5", "-o", other)
+    suite.run("graph", corpus, "--topics", "20,5", "-o", other)
     bits = [suite.random.randrange(8 * len(good)) for _ in range(n)]
     flips = [(f"bit {bit} flipped", good[: bit // 8] + bytes([good[bit // 8] ^ 1 << bit % 8]) + good[bit // 8 + 1 :]) for bit in bits]
     for how, content in [*flips, ("another graph", other.read_bytes()), ("the trained model", reference.model)]:
@@ -103,8 +103,8 @@ def replaced_graphs(suite, kind, n):
     suite.check("graph put back", str(ended) if ended.status else reference.difference(run))
 
 
-def folders(suite, kind, n):
-    second_processes(suite, kind, max(2, n // 20))
+def folders(suite, kind, longer, corpus, n):
+    second_processes(suite, longer, max(2, n // 20))
     replaced_corpora(suite, "--graph data/sample/network.tsv --epochs 3 --patience 0 --paper-estep=2,2,2")
-    replaced_graphs(suite, kind, max(5, n // 10))
+    replaced_graphs(suite, kind, corpus, max(5, n // 10))
     print("folders: done", flush=True)

@@ -3,20 +3,19 @@ import shutil
 import signal
 import time
 
-from runs import Kind, aside, checkpoints, has_begun, undisturbed
+from runs import aside, checkpoints, has_begun, undisturbed
 
 MOST_ASIDE = 2  # one file at a time is written aside, and one more may be left from the process before
 ENOUGH = 5.0  # seconds within which a signal must have ended the program
 
 
 def moments(suite, reference, n):
-    """When to kill: at random over the whole life, while checkpoints are written, after evaluations, and at the very end."""
-    after = lambda: ("after", suite.random.uniform(0, reference.start_up + 1.5 * reference.seconds / n))
-    ends = max(1, n // 10)
+    """When to kill: n times at random over the whole life, while checkpoints are written and after evaluations; then at the end."""
+    after = lambda: ("after", suite.random.uniform(0, reference.start_up + reference.often_seconds / n))
     kinds = [("checkpoint",)] * (n // 5) + [("evaluation",)] * (n // 10)
-    kinds += [after() for _ in range(n - ends - len(kinds))]
+    kinds += [after() for _ in range(n - len(kinds))]
     suite.random.shuffle(kinds)
-    return kinds + [("end",)] * ends
+    return kinds + [("end",)] * max(1, n // 10)
 
 
 def reach(suite, process, run, reference, moment):
@@ -35,8 +34,10 @@ def reach(suite, process, run, reference, moment):
             reached = process.until(lambda: lines() > old)
             time.sleep(suite.random.uniform(0, 0.02))
         case ("end",):
+            # What comes after the last evaluation, or a program that finds all done, does not live long.
+            life = 0.01 if lines() < len(reference.metrics) else reference.start_up
             reached = process.until(lambda: lines() >= len(reference.metrics))
-            time.sleep(suite.random.uniform(0, 0.05))
+            time.sleep(suite.random.uniform(0, life))
     return reached and process.is_running()
 
 
@@ -52,37 +53,33 @@ def goes_on(suite, kind, run):
     ended = process.end() if done else process.kill()
     if done and ended.status != 0 or "warning" in ended.text:
         return f"{copy}: {ended}"
-    if newest and not resumed_from(ended.text, newest[0]):
+    if newest and "going on with" not in ended.text:
         return f"{copy}: did not go on from {newest[0].name}: {ended}"
     shutil.rmtree(copy)
     return None
 
 
-def resumed_from(text, checkpoint):
-    """Whether the program said that it goes on from this checkpoint."""
-    return checkpoint.name in text
-
-
 def killed_often(suite, kind, n):
     reference = undisturbed(suite, kind)
-    what, left, n_runs = f"kill -9: {kind.name}", n, 0
-    while left > 0:
-        run, begun, n_runs = suite.folder(kind.name), left, n_runs + 1
+    what, kills = f"kill -9: {kind.name}", []
+    while sum(kills) < n:
+        run = suite.folder(kind.name)
+        kills.append(0)
         process = suite.start(*suite.train(kind, run, "--checkpoint-steps", "1"))
-        for moment in moments(suite, reference, left):
+        for moment in moments(suite, reference, n - sum(kills)):
             if not reach(suite, process, run, reference, moment):
                 break
             process.kill()
-            left -= 1
+            kills[-1] += 1
             too_many = f"{run}: {len(aside(run))} files aside" if len(aside(run)) > MOST_ASIDE else None
             suite.check(what, too_many or goes_on(suite, kind, run))
             process = suite.start(*suite.again(kind, run, "--checkpoint-steps", "1"))
         ended = process.end()
         fault = f"{run}: {ended}" if ended.status != 0 else reference.difference(run)
-        if suite.check("the same end after kills", fault and f"{kind.name}, {begun - left} kills: {fault}"):
+        if suite.check("the same end after kills", fault and f"{kind.name}, {kills[-1]} kills: {fault}"):
             shutil.rmtree(run)
-    suite.note(what, f"{n_runs} runs")
-    print(f"{what}: {n} kills in {n_runs} runs of {reference.seconds:.1f} s", flush=True)
+    suite.note(what, f"in one run: {max(kills)}")
+    print(f"{what}: {sum(kills)}, in one run {max(kills)}", flush=True)
 
 
 def signalled(suite, kind, name, n):
@@ -93,7 +90,7 @@ def signalled(suite, kind, name, n):
         run = suite.folder(kind.name)
         process = suite.start(*suite.train(kind, run))
         for at in range(left, 0, -1):
-            wait = suite.random.uniform(0, reference.start_up + 1.5 * reference.seconds / at)
+            wait = suite.random.uniform(0, reference.start_up + reference.seconds / at)
             if not reach(suite, process, run, reference, ("after", wait)):
                 break
             begun, sent = has_begun(run), time.monotonic()
