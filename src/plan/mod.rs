@@ -111,7 +111,9 @@ pub fn plan(
     };
     let n_threads = rayon::current_num_threads();
     let memory = train_memory(graph, names, &docs, &shape, options, n_threads, backend);
-    let stage = Stage { graph, docs, options, start: &start, leak_floor, survey: &survey, monitor };
+    let on_device = device.is_some();
+    let stage =
+        Stage { graph, docs, options, start: &start, leak_floor, survey: &survey, on_device, monitor };
     let rehearsal = stage.rehearse(estep, budget_s)?;
     let steps = u64::from(options.epochs) * survey.n_batches as u64;
     let steps = options.max_steps.map_or(steps, |most| most.min(steps));

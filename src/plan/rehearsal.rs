@@ -98,6 +98,8 @@ pub(super) struct Stage<'a> {
     pub(super) start: &'a Weights,
     pub(super) leak_floor: f64,
     pub(super) survey: &'a Survey,
+    /// Whether a device computes, and not the CPU.
+    pub(super) on_device: bool,
     pub(super) monitor: &'a Monitor,
 }
 
@@ -146,16 +148,19 @@ impl Stage<'_> {
         Ok(rehearsal)
     }
 
-    /// Items whose rehearsal takes about so many seconds.
+    /// Items whose rehearsal takes about so many seconds; on the CPU, if nothing else ran on it: the estimate must not get worse
+    /// where a machine is busy.
     fn n_affordable(&self, estep: &mut dyn EStep, budget_s: f64) -> Result<usize> {
         let params = self.derive(self.start)?;
         let items = &self.survey.train.items;
         let items = &items[..items.len().min(PROBE_ITEMS * rayon::current_num_threads())];
         self.estep(estep, &params, items, true)?; // workers are made, shaders compiled
         let (seconds, _) = Seconds::of(|| self.estep(estep, &params, items, true))?;
+        let n_threads = rayon::current_num_threads() as f64;
+        let seconds = if self.on_device { seconds.wall } else { seconds.cpu / n_threads };
         // Both rehearsals, and what is measured after them.
         let n_runs = (EPOCHS + EPOCHS / SMALLER + 4) as f64;
-        let n_items = budget_s / n_runs / (seconds.wall / items.len().max(1) as f64).max(1e-9);
+        let n_items = budget_s / n_runs / (seconds / items.len().max(1) as f64).max(1e-9);
         let least = (n_items * FAR_TOO_LONG).min(MIN_ITEMS as f64);
         Ok((n_items.max(least) as usize).clamp(1, MAX_ITEMS))
     }
