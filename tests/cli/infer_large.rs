@@ -13,7 +13,8 @@ fn folder_with_large() -> Folder {
     for at in 0..70 {
         let token = ["apple", "pear", "flour"][at % 3];
         let id = format!("{}{at}", "x".repeat(1_000_000));
-        writeln!(docs, "{{\"id\":\"{id}\",\"tokens\":[\"eat\",\"{token}\"],\"label\":\"{at}\"}}").unwrap();
+        writeln!(docs, "{{\"id\":\"{id}\",\"tokens\":[\"eat\",\"{token}\"],\"label\":\"{at}\"}}")
+            .expect("text");
     }
     folder.write("docs.jsonl", docs);
     folder

@@ -43,13 +43,13 @@ fn start(folder: &Folder, output: &str, more: &str) -> Running {
         .args(format!("{JOB} --threads 1 -o {output} {more}").split_whitespace())
         .current_dir(folder.path(""))
         .stdin(Stdio::null())
-        .stderr(std::fs::File::create(folder.path("stderr")).unwrap())
+        .stderr(std::fs::File::create(folder.path("stderr")).expect("a file"))
         .spawn()
-        .unwrap();
+        .expect("a child");
     let mut running = Running(child);
     let start = Instant::now();
     while parts(folder, output).len() < 3 {
-        assert!(running.0.try_wait().unwrap().is_none(), "it ended: {}", folder.text("stderr"));
+        assert!(running.0.try_wait().expect("a child").is_none(), "it ended: {}", folder.text("stderr"));
         assert!(start.elapsed() < PATIENCE, "no parts come");
         std::thread::sleep(Duration::from_millis(2));
     }
