@@ -2,27 +2,32 @@
 # Memory of a long training: samples it every five seconds, and compares the time after warm-up with the end.
 #   scripts/soak.sh [MINUTES] [DIR]           trains on the yelp preset in mini-batches, a checkpoint a minute, for an hour
 #   scripts/soak.sh --watch PID RUN FILE.tsv  watches the process that trains in the folder RUN, until it ends
-# Warm-up is the first epoch, its evaluation included. Samples are FILE.tsv (DIR/memory.tsv): seconds, evaluations so far, and total,
-# anonymous, mapped and peak resident memory in kB. Status 1 if total memory moved by more than 1 %, from the mean of the first five
-# minutes after warm-up to that of the last five (a tenth each where there is less time). DIR [default: target/soak] keeps the corpus,
-# and takes another size (DOCS=20000 scripts/soak.sh 5 DIR). NOISYOR=path/to/noisyor takes that program instead of building one.
+# Warm-up are ten minutes (WARM_UP=seconds) and two epochs with their evaluations: by then all that is ever allocated was once. Samples
+# are FILE.tsv (DIR/memory.tsv): seconds, evaluations so far, and total, anonymous, mapped and peak resident memory in kB. Status 1 if
+# total memory moved by more than 1 %, from the mean of the first five minutes after warm-up to that of the last five (a tenth of the
+# samples each where there are fewer). DIR [default: target/soak] keeps the corpus, which may have another size (DOCS=20000 WARM_UP=60
+# scripts/soak.sh 5 DIR). NOISYOR=path/to/noisyor takes that program instead of building one.
 set -euo pipefail
 
 field() { awk -v name="$1:" '$1 == name { print $2 }' <<< "$2"; }
 
-watch() { # PID RUN FILE
-    local begin=$SECONDS status evaluations
+watch() { # PID RUN FILE [SECONDS]: after these the process is told to stop
+    local begin=$SECONDS left=${4:-} status evaluations
     printf 'seconds\tevaluations\ttotal\tanonymous\tmapped\tpeak\n' > "$3"
     while status=$(cat "/proc/$1/status" 2> /dev/null) && [ -n "$(field VmRSS "$status")" ]; do
         evaluations=$({ cat "$2/metrics.jsonl" 2> /dev/null || true; } | wc -l)
         printf '%d\t%d\t%d\t%d\t%d\t%d\n' $((SECONDS - begin)) "$evaluations" "$(field VmRSS "$status")" \
             "$(field RssAnon "$status")" "$(field RssFile "$status")" "$(field VmHWM "$status")" >> "$3"
+        if [ -n "$left" ] && [ $((SECONDS - begin)) -ge "$left" ]; then
+            kill -TERM "$1"
+            left=
+        fi
         sleep "${SAMPLE_EVERY:-5}"
     done
 }
 
 report() { # FILE
-    awk -F '\t' '
+    awk -F '\t' -v warm_up="${WARM_UP:-600}" '
         function compare(name, values,    at, low, high, first, last) {
             low = high = values[1]
             for (at = 1; at <= n; at++) {
@@ -36,9 +41,9 @@ report() { # FILE
             return drift
         }
         NR > 1 { peak = $6; time = $1 }
-        NR > 1 && $2 > 0 { if (!n) begin = $1; n++; total[n] = $3; anonymous[n] = $4; if ($1 <= begin + 300) in_time = n }
+        NR > 1 && $2 > 1 && $1 >= warm_up { if (!n) begin = $1; n++; total[n] = $3; anonymous[n] = $4; if ($1 <= begin + 300) in_time = n }
         END {
-            if (n < 20) { printf "only %d samples after the first evaluation: too few to compare\n", n; exit 1 }
+            if (n < 20) { printf "only %d samples after warm-up: too few to compare\n", n; exit 1 }
             window = int(n / 10) < in_time ? int(n / 10) : in_time
             printf "%d seconds, %d of them after warm-up; peak %.1f MB\n", time, time - begin, peak / 1000
             moved = compare("total", total)
@@ -74,9 +79,8 @@ rm -rf "$dir/run"
 "$NOISYOR" train "$dir/corpus.noisyor" --graph "$dir/network.safetensors" --init data --valid 0.02 --patience 0 --epochs 1000000 \
     --checkpoint-minutes 1 --backend cpu --quiet -o "$dir/run" > "$dir/run.txt" &
 process=$!
-trap 'kill "$process" 2> /dev/null' EXIT
-{ sleep $((60 * minutes)); kill -INT "$process"; } &
-watch "$process" "$dir/run" "$dir/memory.tsv"
+trap 'kill "$process" 2> /dev/null || true' EXIT
+watch "$process" "$dir/run" "$dir/memory.tsv" $((60 * minutes))
 status=0
 wait "$process" || status=$?
 [ "$status" = 130 ] || { echo "training ended with status $status, not by the signal at the end" >&2; exit 1; }

@@ -36,7 +36,7 @@ def kinds_of_runs(text, native, many, tiny):
         Kind("EM, given graph", f"{native} {GIVEN} --epochs 8"),
         Kind("EM, learned graph", f"{native} {LEARNED} --epochs 8 --seed 1"),
         Kind("EM, one thread, text", f"{text} {GIVEN} --epochs 6 --batch 200 --threads 1"),
-        Kind("full batch", f"{native} {GIVEN} --epochs 12 --batch full"),
+        Kind("full batch", f"{native} {GIVEN} --epochs 24 --batch full"),
         Kind("Adam", f"{native} {GIVEN} --epochs 6 --step adam --threads 2"),
         Kind("the paper's step", f"{native} {LEARNED} --epochs 6 --step paper --bound local --no-share"),
         Kind("refine, learned graph", f"{native} --topics 12,4 --max-edges 400 --refine --epochs 4 {QUICK}"),
