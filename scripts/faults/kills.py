@@ -93,11 +93,11 @@ def signalled(suite, kind, name, n):
             wait = suite.random.uniform(0, reference.start_up + reference.seconds / at)
             if not reach(suite, process, run, reference, ("after", wait)):
                 break
-            begun, sent = has_begun(run), time.monotonic()
+            sent = time.monotonic()
             process.popen.send_signal(number)
             ended = process.end()
-            # Done before the signal came, or not yet listening for signals: nothing was tried.
-            if ended.status == 0 or (ended.status == -number and not begun):
+            # Done before the signal came, or not yet listening for signals, which comes before the first word: nothing was tried.
+            if ended.status == 0 or (ended.status == -number and not ended.text):
                 process = suite.start(*suite.again(kind, run))
                 continue
             left, worst = left - 1, max(worst, time.monotonic() - sent)

@@ -85,6 +85,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) -> Result<()> {
+    // Before anything is said or opened: from here on a signal is a wish to stop.
+    let monitor = interruptible(common)?;
     let mut job = match args.resume.clone() {
         Some(run) => Job::resume(&run, args, is_given, common)?,
         None => Job::new(args)?,
@@ -93,7 +95,6 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     let memory = Limit::of_mb(job.args.memory_mb);
     let mut estep = job.args.backend.open(common, memory.cache_mb(job.args.cache_mb))?;
     let estep = estep.as_mut();
-    let monitor = interruptible(common)?;
     let (start, state) = job.standing.take().unzip();
     let inputs = job.args.inputs(start, common, &monitor)?;
     job.check_corpus(&inputs.corpus)?;
