@@ -33,8 +33,8 @@ pub struct Times {
 
 /// Edge updates an item of all documents, epoch by epoch of the larger rehearsal.
 ///
-/// Between the two rehearsals updates grow by a power of the number of documents, and so they go on; but not beyond those of
-/// documents held out. As many documents come in, those trained on and those held out become one and the same.
+/// Between the two rehearsals updates change by a power of the number of documents, and so they go on: in the first epoch they
+/// fall, as the first steps say more, later they grow, but not beyond those of documents held out. As many documents come in, those trained on and those held out become one and the same.
 fn updates(rehearsal: &Rehearsal, n_items: usize) -> Vec<f64> {
     let [smaller, larger] = &rehearsal.courses[..] else {
         return rehearsal.courses.last().map(|course| course.updates.clone()).unwrap_or_default();
@@ -43,8 +43,7 @@ fn updates(rehearsal: &Rehearsal, n_items: usize) -> Vec<f64> {
     let further = octaves(n_items, larger.n_items) / octaves(larger.n_items, smaller.n_items).max(1e-9);
     let held_out = rehearsal.last[1].0;
     let grown = |(&fewer, &more): (&f64, &f64)| {
-        let growth = (more / fewer.max(1e-9)).max(1.0);
-        (more * growth.powf(further)).min(held_out.max(more))
+        (more * (more / fewer.max(1e-9)).powf(further)).min(held_out.max(more))
     };
     smaller.updates.iter().zip(&larger.updates).map(grown).collect()
 }
