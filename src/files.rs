@@ -150,7 +150,15 @@ pub fn unnamed(path: &Path) -> std::io::Result<std::fs::File> {
 
 /// Replaces a file's content atomically.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
+    write_whole(AtomicFile::create(path)?, path, bytes)
+}
+
+/// The same, written aside in a folder on the same disk.
+pub fn replace_by(folder: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    write_whole(AtomicFile::create_in(folder, path)?, path, bytes)
+}
+
+fn write_whole(mut file: AtomicFile, path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(|e| Error::io(path, e))?;
     file.commit()
 }

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The file in a folder that is locked. It stays: removing it would let two processes lock two files.
+/// The file in a folder that is locked. Where the folder itself goes, it goes too.
 pub const LOCK_FILE: &str = ".lock";
 
 /// A folder that no other process works on as long as this lives.
@@ -17,6 +17,16 @@ pub struct FolderLock {
 impl FolderLock {
     /// Locks a folder that is there. Fails at once, naming the process, if another holds it.
     pub fn take(folder: &Path) -> Result<Self> {
+        loop {
+            let file = Self::lock(folder)?;
+            // Whoever held it may have removed it meanwhile: then the next process would lock another file.
+            if is_at(&file, &folder.join(LOCK_FILE)) {
+                return Ok(Self { _file: file });
+            }
+        }
+    }
+
+    fn lock(folder: &Path) -> Result<File> {
         let path = folder.join(LOCK_FILE);
         let failed = |e| Error::io(&path, e);
         let mut file = OpenOptions::new()
@@ -33,8 +43,23 @@ impl FolderLock {
         }
         file.set_len(0).map_err(failed)?;
         write!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Self { _file: file })
+        Ok(file)
     }
+}
+
+/// Whether a path still leads to an open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let of = |there: std::fs::Metadata| (there.dev(), there.ino());
+    let (open, there) = (file.metadata().map(of), std::fs::metadata(path).map(of));
+    matches!((open, there), (Ok(open), Ok(there)) if open == there)
+}
+
+/// Where files that are open cannot be removed there is nothing to compare.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 fn held(folder: &Path, file: &mut File) -> Error {
@@ -60,7 +85,11 @@ mod tests {
         let first = FolderLock::take(folder.path()).unwrap();
         let error = FolderLock::take(folder.path()).unwrap_err().to_string();
         assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
+        // A file that was removed is no lock, although it can be locked.
+        std::fs::remove_file(folder.path().join(LOCK_FILE)).unwrap();
         drop(first);
-        FolderLock::take(folder.path()).unwrap();
+        let second = FolderLock::take(folder.path()).unwrap();
+        assert!(FolderLock::take(folder.path()).is_err());
+        drop(second);
     }
 }

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::files::{self, AtomicFile};
 use bytemuck::{Pod, Zeroable};
+use std::fs::File;
 use std::hash::Hasher;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
@@ -48,12 +49,14 @@ impl Seal {
 
     /// The content of a file of this kind, of at most `limit` bytes; anything else, damaged files too, is refused.
     pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        let mut bytes = files::read(path, limit)?;
         let refuse = |message: String| Err(Error::input(path, None, message));
-        let Some((head, content)) = bytes.split_at_checked(size_of::<Head>()) else {
-            return refuse(format!("cut short: {} bytes, too few for {}", bytes.len(), self.what));
-        };
-        let head: Head = bytemuck::pod_read_unaligned(head);
+        // The head first: a file of another kind must not fill the memory.
+        let mut head = [0; size_of::<Head>()];
+        let mut file = File::open(path).map_err(|e| Error::io(path, e))?;
+        if file.read_exact(&mut head).is_err() {
+            return refuse(format!("cut short: too few bytes for {}", self.what));
+        }
+        let head: Head = bytemuck::pod_read_unaligned(&head);
         if head.magic != self.magic {
             return refuse(format!("this is not {}, or its first bytes are damaged", self.what));
         }
@@ -64,6 +67,8 @@ impl Seal {
                 self.what
             ));
         }
+        let mut bytes = files::read(path, limit)?;
+        let content = bytes.get(size_of::<Head>()..).unwrap_or(&[]);
         if head.len != content.len() as u64 {
             let (found, said) = (content.len(), head.len);
             return refuse(format!(

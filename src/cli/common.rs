@@ -130,6 +130,19 @@ enum Backend {
 }
 
 impl BackendArgs {
+    /// Takes over what was typed.
+    pub(crate) fn take_given(&mut self, given: Self, is_given: &dyn Fn(&str) -> bool) {
+        if is_given("backend") {
+            self.backend = given.backend;
+        }
+        if is_given("device") {
+            self.device = given.device;
+        }
+        if is_given("device_mb") {
+            self.device_mb = given.device_mb;
+        }
+    }
+
     /// Opens the backend; a GPU may keep packed documents in so much memory, for those who run the same ones again.
     pub(crate) fn open(&self, common: &Common, cache_mb: usize) -> LibResult<Box<dyn EStep>> {
         Ok(match self.open_gpu(common, cache_mb)? {

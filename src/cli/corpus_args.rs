@@ -175,7 +175,7 @@ impl Verifying {
         }
         let (corpus, monitor) = (corpus.clone(), Arc::clone(monitor));
         Self(Some(std::thread::spawn(move || {
-            let verified = corpus.verify();
+            let verified = corpus.verify_while(&monitor);
             if verified.is_err() {
                 monitor.stop.store(true, Ordering::SeqCst);
             }

@@ -40,6 +40,15 @@ pub(crate) struct GraphArgs {
 }
 
 impl GraphArgs {
+    /// The same where paths that are not whole are in a folder.
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
+        self.anchors = self.anchors.map(|path| folder.join(path));
+        for given in self.exclude.iter_mut().filter(|given| !given.contains(',')) {
+            *given = folder.join(&*given).to_string_lossy().into_owned();
+        }
+        self
+    }
+
     /// The files that are read.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let groups = self.exclude.iter().filter(|given| !given.contains(',')).map(PathBuf::from);

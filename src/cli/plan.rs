@@ -81,22 +81,23 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let planned = plan(&network, docs, &options, estep, device, reading, args.seconds, &monitor)?;
     drop(progress);
     let available = available_memory();
+    let least = planned.memory.least(corpus.is_mapped());
     if common.json {
-        return print(format_args!("{}\n", as_json(&planned, &estep.name(), available)));
+        return print(format_args!("{}\n", as_json(&planned, &estep.name(), available, least)));
     }
-    print(table(&planned, &estep.name(), available))
+    print(table(&planned, &estep.name(), available, least))
 }
 
-fn as_json(plan: &Plan, backend: &str, available: Option<u64>) -> Value {
+fn as_json(plan: &Plan, backend: &str, available: Option<u64>, least: u64) -> Value {
     let mut value = json!(plan);
     value["backend"] = backend.into();
     value["threads"] = rayon::current_num_threads().into();
     value["available_memory"] = available.into();
-    value["fits"] = available.map(|available| plan.memory.total <= available).into();
+    value["fits"] = available.map(|available| least <= available).into();
     value
 }
 
-fn table(plan: &Plan, backend: &str, available: Option<u64>) -> String {
+fn table(plan: &Plan, backend: &str, available: Option<u64>, least: u64) -> String {
     let mut text = String::new();
     let mut row = |what: &str, figure: String| {
         let _ = writeln!(text, "{what:<34}{figure}");
@@ -157,7 +158,7 @@ fn table(plan: &Plan, backend: &str, available: Option<u64>) -> String {
     );
     row("infer, all documents", seconds(time.infer));
     if let Some(available) = available {
-        let verdict = if memory.total <= available {
+        let verdict = if least <= available {
             format!("{} are free: enough", mb(available))
         } else {
             format!("{} are free: NOT ENOUGH; use a smaller graph, or fewer --threads", mb(available))

@@ -108,6 +108,12 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     if !is_new && !folder.cut_metrics()? {
         common.warn(format_args!("{}/metrics.jsonl: lines are missing at its end", folder.path().display()));
     }
+    if let Some(before) = job.about["backend"].as_str().filter(|before| *before != estep.name()) {
+        common.warn(format_args!(
+            "the run was computed on {before} and goes on on {}: the end will be the same to rounding, not to the byte",
+            estep.name()
+        ));
+    }
     let trained = (|| {
         job.args.describe(&inputs, &estep.name(), &mut job.about);
         // Whatever happens from now on, the run can begin again with what it was given.
@@ -123,6 +129,11 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     })();
     let (start, outcome) = match verifying.finish(trained) {
         Ok(trained) => trained,
+        // A run that was stopped before it trained can begin again; one that cannot work leaves nothing.
+        Err(Error::Interrupted) => {
+            common.say(format_args!("to begin again: noisyor train --resume {}", folder.path().display()));
+            return Err(Error::Interrupted.into());
+        }
         Err(error) => {
             if is_new {
                 folder.discard_if_empty();
@@ -241,7 +252,9 @@ fn train_with_progress(
                 ));
                 progress = Some(Progress::start(common, monitor, "training", n_docs));
             }
-            Event::Safe { state, last } => keeper.look(folder, state, last, common)?,
+            Event::Safe { state, last } => {
+                keeper.look(folder, state, last, (&inputs.corpus, monitor), common)?
+            }
             Event::Refined { stage, n_edges } => {
                 if let Some(progress) = &progress {
                     progress.line(&format!("{}: {n_edges} edges", stage_line(stage)));

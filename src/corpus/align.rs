@@ -5,6 +5,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 const UNKNOWN: u32 = u32::MAX;
+/// Documents that are read before their pages are given back, where they are.
+const RELEASE_DOCS: usize = 1 << 17;
 
 /// How a corpus's tokens map to a model's.
 #[derive(Debug, Clone)]
@@ -43,6 +45,7 @@ pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
             })
             .reduce(|| (0, None), |a, b| (a.0 + b.0, a.1.or(b.1))),
     };
+    corpus.release();
     let example = counted.1;
     alignment.n_unknown = counted.0;
     alignment.unknown_example = example.map(|token| match corpus.token_names() {
@@ -98,8 +101,11 @@ impl<'a> Docs<'a> {
 /// The share of the given documents that hold each model token.
 pub fn token_frequency(docs: &Docs<'_>, doc_ixs: &[u32], n_tokens: usize) -> Vec<f64> {
     let mut counts = vec![0u64; n_tokens];
-    for &doc_ix in doc_ixs {
-        docs.tokens(doc_ix as usize).for_each(|token| counts[token as usize] += 1);
+    for docs_of_slice in doc_ixs.chunks(RELEASE_DOCS) {
+        for &doc_ix in docs_of_slice {
+            docs.tokens(doc_ix as usize).for_each(|token| counts[token as usize] += 1);
+        }
+        docs.corpus().release();
     }
     counts.iter().map(|&count| count as f64 / doc_ixs.len().max(1) as f64).collect()
 }

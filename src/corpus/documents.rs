@@ -3,6 +3,7 @@
 use super::column::{Column, Strings};
 use super::{Sink, native};
 use crate::error::{Error, Result};
+use crate::monitor::Monitor;
 use memmap2::Mmap;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -130,8 +131,20 @@ impl Corpus {
 
     /// Reads all of a mapped file and compares it with its checksums; a corpus in memory is always right.
     pub fn verify(&self) -> Result<()> {
+        self.verify_while(&Monitor::default())
+    }
+
+    /// The same, until the user asks to stop.
+    pub fn verify_while(&self, monitor: &Monitor) -> Result<()> {
         let Some(mapped) = self.mapped.as_ref().filter(|_| !self.is_verified()) else { return Ok(()) };
-        native::verify(self, mapped).map_err(|message| Error::input(&mapped.path, None, message))?;
+        let verified = native::verify(self, mapped, &|| {
+            self.release();
+            monitor.go_on().is_ok()
+        });
+        if let Err(message) = verified {
+            monitor.go_on()?;
+            return Err(Error::input(&mapped.path, None, message));
+        }
         mapped.verified.store(true, Ordering::Relaxed);
         Ok(())
     }

@@ -165,8 +165,8 @@ impl<'a> Batch<'a> {
 /// What comes to the writer, in the order of the documents.
 enum Piece {
     Computed(Records),
-    /// A part of an earlier run.
-    Kept(Records),
+    /// A part of an earlier run, by its first document; the writer reads it, so that no more than one is in memory.
+    Kept(usize),
 }
 
 /// Sends all documents of a range to the writer: finished parts as they are, the E-step's results between them.
@@ -184,10 +184,10 @@ fn compute(
     let mut selection = Selection::new(job.threshold, params, job.network.graph.n_topics());
     let (mut stats, mut next) = (Stats::default(), range.start);
     while next < range.end {
-        if let Some(parts) = parts.filter(|parts| parts.has(next)) {
-            let records = parts.read(next)?;
-            next += records.n_docs();
-            send(Piece::Kept(records))?;
+        monitor.go_on()?;
+        if let Some(n_docs) = parts.and_then(|parts| parts.docs_at(next)) {
+            send(Piece::Kept(next))?;
+            next += n_docs;
             continue;
         }
         let end = parts.and_then(|parts| parts.next_behind(next)).unwrap_or(range.end);
@@ -225,10 +225,11 @@ impl Writing<'_> {
     fn take_all(&mut self, pieces: &Receiver<Piece>, job: &Job<'_>, parts: Option<&Parts>) -> Result<()> {
         for piece in pieces {
             match (piece, parts) {
-                (Piece::Kept(records), _) => {
+                (Piece::Kept(begin), Some(kept)) => {
                     self.finish_part(job, parts)?;
-                    self.write(&records)?;
+                    self.write(&kept.read(begin)?)?;
                 }
+                (Piece::Kept(_), None) => unreachable!("kept parts come from a folder of parts"),
                 (Piece::Computed(records), None) => {
                     self.write(&records)?;
                 }

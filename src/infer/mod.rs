@@ -33,7 +33,9 @@ pub fn run(
     let params = Params::derive(&network.graph, &network.weights, options.bound)?;
     let items = Item::each(doc_ixs);
     let work = Work { graph: &network.graph, docs, items: &items, options, gradients: false, monitor };
-    Ok((estep.run(&work, &params, sink)?, params))
+    let stats = estep.run(&work, &params, sink)?;
+    docs.corpus().release();
+    Ok((stats, params))
 }
 
 /// The same over a range of documents, without a list of them; `first_item` of the results counts from the range's start.

@@ -7,7 +7,7 @@ use super::OutputFormat;
 use super::records::Records;
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
-use crate::files::ASIDE_PREFIX;
+use crate::files;
 use crate::lock::{FolderLock, LOCK_FILE};
 use crate::sealed::Seal;
 use serde::Serialize;
@@ -68,7 +68,7 @@ impl Parts {
         fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
         let lock = FolderLock::take(&folder)?;
         let mut parts = Self { folder, n_topics, _lock: lock, kept: BTreeMap::new() };
-        parts.clear_aside();
+        files::remove_left_over(&parts.folder);
         let json = serde_json::to_vec(manifest).map_err(|e| Error::io(&parts.folder, e.into()))?;
         let found = parts.find()?;
         if found.is_empty() {
@@ -88,7 +88,7 @@ impl Parts {
         let mut next = range.start;
         for begin in found {
             match parts.read(begin).map(|records| records.n_docs()) {
-                Ok(n_docs) if n_docs > 0 && next <= begin && begin + n_docs <= range.end => {
+                Ok(n_docs) if n_docs > 0 && next <= begin && begin.saturating_add(n_docs) <= range.end => {
                     parts.kept.insert(begin, n_docs);
                     next = begin + n_docs;
                 }
@@ -102,16 +102,6 @@ impl Parts {
             }
         }
         Ok(parts)
-    }
-
-    /// Removes files that a killed program was writing here.
-    fn clear_aside(&self) {
-        let is_aside = |entry: &fs::DirEntry| {
-            entry.file_name().to_str().is_some_and(|name| name.starts_with(ASIDE_PREFIX))
-        };
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        // One that cannot be removed is in nobody's way.
-        entries.filter(is_aside).for_each(|entry| drop(fs::remove_file(entry.path())));
     }
 
     /// Where parts begin, by their names, in order.
@@ -178,6 +168,11 @@ impl Parts {
     /// Whether a finished part begins at a document.
     pub(super) fn has(&self, begin: usize) -> bool {
         self.kept.contains_key(&begin)
+    }
+
+    /// Documents of the finished part that begins at a document.
+    pub(super) fn docs_at(&self, begin: usize) -> Option<usize> {
+        self.kept.get(&begin).copied()
     }
 
     /// Where the next finished part begins behind a document.

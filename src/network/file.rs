@@ -200,13 +200,21 @@ fn verify(loaded: Loaded, expected: &str, faults: &mut Faults) -> Result<Option<
 
 /// Saves a model atomically, in the format of the extension.
 pub fn save(network: &Network, path: &Path) -> Result<()> {
+    files::replace(path, &bytes_of(network, path)?)
+}
+
+/// The same, written aside in a folder on the same disk.
+pub fn save_by(folder: &Path, network: &Network, path: &Path) -> Result<()> {
+    files::replace_by(folder, path, &bytes_of(network, path)?)
+}
+
+fn bytes_of(network: &Network, path: &Path) -> Result<Vec<u8>> {
     let bytes = match format_of(path)? {
         Format::Json => json::format(network),
         Format::Safetensors => safetensors::format(network),
         Format::EdgeList => edge_list::format(network),
     };
-    let bytes = bytes.map_err(|message| Error::Usage(format!("{}: {message}", path.display())))?;
-    files::replace(path, &bytes)
+    bytes.map_err(|message| Error::Usage(format!("{}: {message}", path.display())))
 }
 
 /// Saves the graph alone, without weights; safetensors always has them.

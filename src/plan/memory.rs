@@ -19,8 +19,8 @@ const GRAPHS: f64 = 5.0;
 const NAMES: (f64, f64) = (3.0, 4.0);
 /// A name: where it is, and what the allocator gives for a short text.
 const NAME: f64 = 24.0 + 32.0;
-/// Blocks of documents whose sums a thread of the CPU backend keeps until they are added (`estep/cpu`).
-const ROUND_BLOCKS: usize = 16;
+/// Blocks of documents that a thread of the CPU backend is ahead of the one that is added (`estep/cpu`).
+const BLOCKS_AHEAD: usize = 16;
 /// Nodes and edges that are packed at once there, and bytes of all arrays for each.
 const PART: (usize, f64) = (1 << 16, 20.0);
 /// Chunks of a device on the host besides those that are kept: the parts of one being packed and, if not all are kept, one being
@@ -68,6 +68,13 @@ pub struct MemoryNeed {
     pub total: u64,
     /// A checkpoint on disk; two are kept, and a third is written before the first goes.
     pub checkpoint_file: u64,
+}
+
+impl MemoryNeed {
+    /// What has to fit into memory: a mapped corpus need not stay there.
+    pub fn least(&self, corpus_is_mapped: bool) -> u64 {
+        if corpus_is_mapped { self.total - self.corpus } else { self.total }
+    }
 }
 
 /// The memory that training takes; `shape` is that of its documents.
@@ -150,7 +157,7 @@ fn cpu_workers(graph: &Graph, shape: &Shape, batch_docs: f64, n_threads: usize) 
     let (nodes, edges) = (graph.n_nodes() as f64, graph.n_edges() as f64);
     let part = PART.1 * (PART.0 + shape.largest) as f64;
     let worker = 8.0 * edges + 32.0 * nodes + 24.0 * graph.n_topics() as f64 + part;
-    let n_blocks = (batch_docs / BLOCK_DOCS as f64).ceil().min((ROUND_BLOCKS * n_threads) as f64);
+    let n_blocks = (batch_docs / BLOCK_DOCS as f64).ceil().min((BLOCKS_AHEAD * n_threads) as f64);
     let (touched_nodes, touched_edges) = shape.touched;
     worker * (n_threads as f64).min(n_blocks) + n_blocks * (28.0 * touched_nodes + 8.0 * touched_edges)
 }

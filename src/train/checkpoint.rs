@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Goes up whenever [`State`] or anything in it changes.
 const SEAL: Seal = Seal { magic: *b"noisyorK", version: 1, what: "a checkpoint" };
 /// Larger files are not read.
-const MAX_BYTES: u64 = 1 << 36;
+const MAX_BYTES: u64 = 1 << 34;
 
 /// What a checkpoint holds.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -68,7 +68,7 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// A folder without any; it is made with the first.
+    /// A folder without any.
     pub(super) fn none(folder: PathBuf) -> Self {
         Self { folder, last: None, next: 1 }
     }
@@ -100,7 +100,6 @@ impl Checkpoints {
 
     /// Writes the next one; it and the one before remain. Returns its length.
     pub(super) fn write(&mut self, config: &str, metrics_len: u64, state: &State) -> Result<u64> {
-        fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))?;
         let path = self.path(self.next);
         let mut target = Target { file: SEAL.create(&path)?, fault: None };
         let written = postcard::to_io(&Written { config, metrics_len, state }, &mut target).map(|_| ());
@@ -115,6 +114,11 @@ impl Checkpoints {
         }
         (self.last, self.next) = (Some(self.next), self.next + 1);
         Ok(len)
+    }
+
+    /// Whether there is any that is known to be good.
+    pub(super) fn has_any(&self) -> bool {
+        self.last.is_some()
     }
 
     fn path(&self, number: u64) -> PathBuf {

@@ -5,7 +5,7 @@ use super::{Metrics, State, TrainOptions};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::lock::{FolderLock, LOCK_FILE};
-use crate::network::{Network, load_model, save};
+use crate::network::{Network, load_model, save_by};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 const MAX_CONFIG: u64 = 1 << 26;
 
 const METRICS: &str = "metrics.jsonl";
+const CHECKPOINTS: &str = "checkpoint";
 
 /// A folder that one process trains in.
 #[derive(Debug)]
@@ -48,39 +49,32 @@ impl RunFolder {
             }
             None => next_free()?,
         };
+        // Before the lock, which must leave nothing in the folder of somebody else, and again under it.
+        refuse_full(&path)?;
         let lock = FolderLock::take(&path)?;
-        files::remove_left_over(&path);
-        let entries = fs::read_dir(&path).map_err(|e| Error::io(&path, e))?;
-        // What a run leaves that was killed before it wrote anything down.
-        let is_nothing = |entry: &fs::DirEntry| {
-            let no_metrics =
-                || entry.file_name() == METRICS && entry.metadata().is_ok_and(|file| file.len() == 0);
-            entry.file_name() == LOCK_FILE || no_metrics()
-        };
-        if !entries.flatten().all(|entry| is_nothing(&entry)) {
-            return Err(Error::Usage(format!(
-                "{0} is not empty; give another folder with -o, empty it, or go on with the run in it by --resume {0}",
-                path.display()
-            )));
-        }
+        refuse_full(&path)?;
+        let aside = path.join(CHECKPOINTS);
+        fs::create_dir_all(&aside).map_err(|e| Error::io(&aside, e))?;
+        files::remove_left_over(&aside);
         let file = path.join(METRICS);
         let metrics = File::create(&file).map_err(|e| Error::io(&file, e))?;
-        let checkpoints = Checkpoints::none(path.join("checkpoint"));
+        let checkpoints = Checkpoints::none(aside);
         Ok(Self { path, metrics, metrics_len: 0, config: String::new(), checkpoints, _lock: lock })
     }
 
     /// Opens the folder of a run that stopped.
     pub fn open(path: &Path) -> Result<(Self, Found)> {
         let config_path = path.join("config.json");
-        if !path.join("checkpoint").is_dir() && !config_path.is_file() {
+        if !path.join(CHECKPOINTS).is_dir() && !config_path.is_file() {
             return Err(Error::Usage(format!(
                 "{} is no run folder: it has neither checkpoints nor config.json; give one that 'train' made",
                 path.display()
             )));
         }
         let lock = FolderLock::take(path)?;
-        let folder = path.join("checkpoint");
-        [path, &folder].into_iter().for_each(files::remove_left_over);
+        let folder = path.join(CHECKPOINTS);
+        fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+        files::remove_left_over(&folder);
         let (checkpoints, Newest { sound: checkpoint, damaged }) = Checkpoints::open(folder)?;
         let (config_path, config) = match &checkpoint {
             Some((path, checkpoint)) => (path.clone(), checkpoint.config.clone()),
@@ -122,6 +116,11 @@ impl RunFolder {
         self.path.join("model.safetensors")
     }
 
+    /// Where files are while they are written: what a killed run leaves there is nobody else's.
+    fn aside(&self) -> PathBuf {
+        self.path.join(CHECKPOINTS)
+    }
+
     fn graph_path(&self) -> PathBuf {
         self.path.join("graph.safetensors")
     }
@@ -130,12 +129,12 @@ impl RunFolder {
     pub fn write_config(&mut self, options: &TrainOptions, about: &Value) -> Result<()> {
         let config = json!({"version": env!("CARGO_PKG_VERSION"), "options": options, "run": about});
         self.config = serde_json::to_string_pretty(&config).map_err(|e| Error::Usage(e.to_string()))? + "\n";
-        files::replace(&self.path.join("config.json"), self.config.as_bytes())
+        files::replace_by(&self.aside(), &self.path.join("config.json"), self.config.as_bytes())
     }
 
     /// Writes the graph that training starts from, with its weights.
     pub fn save_graph(&self, network: &Network) -> Result<()> {
-        save(network, &self.graph_path())
+        save_by(&self.aside(), network, &self.graph_path())
     }
 
     /// Reads it again.
@@ -145,11 +144,12 @@ impl RunFolder {
 
     /// Removes the folder again, if nothing was trained.
     pub fn discard_if_empty(self) {
-        if self.metrics_len == 0 && !self.model_path().exists() && !self.path.join("checkpoint").exists() {
+        if self.metrics_len == 0 && !self.model_path().exists() && !self.checkpoints.has_any() {
             // Nothing of worth is in it; what cannot be removed stays.
             for name in [METRICS, "config.json", "graph.safetensors", LOCK_FILE] {
                 let _ = fs::remove_file(self.path.join(name));
             }
+            let _ = fs::remove_dir(self.aside());
             let _ = fs::remove_dir(&self.path);
         }
     }
@@ -170,8 +170,29 @@ impl RunFolder {
 
     /// Saves the model.
     pub fn save_model(&self, network: &Network) -> Result<()> {
-        save(network, &self.model_path())
+        save_by(&self.aside(), network, &self.model_path())
     }
+}
+
+/// An error if a folder holds more than what a run leaves that was killed before it wrote anything down.
+fn refuse_full(path: &Path) -> Result<()> {
+    let is_nothing = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let of_length_zero = || entry.metadata().is_ok_and(|file| file.len() == 0);
+        let holds_no_files = || {
+            let mut inside = fs::read_dir(entry.path()).into_iter().flatten().flatten();
+            inside.all(|entry| entry.file_name().to_string_lossy().starts_with(files::ASIDE_PREFIX))
+        };
+        name == LOCK_FILE || name == METRICS && of_length_zero() || name == CHECKPOINTS && holds_no_files()
+    };
+    let mut entries = fs::read_dir(path).map_err(|e| Error::io(path, e))?.flatten();
+    if entries.all(|entry| is_nothing(&entry)) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{0} is not empty; give another folder with -o, empty it, or go on with the run in it by --resume {0}",
+        path.display()
+    )))
 }
 
 fn next_free() -> Result<PathBuf> {

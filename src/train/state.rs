@@ -108,9 +108,12 @@ impl State {
 
     /// An ended training goes on if it may now take so many steps, or more patience.
     pub(super) fn reopen(&mut self, n_steps: u64, patience: u32) {
+        let has_steps_left = self.step - self.full_steps < n_steps;
         let goes_on = match self.phase {
-            Phase::Ended(Ended::Finished) => self.step - self.full_steps < n_steps,
-            Phase::Ended(Ended::EarlyStop) => patience == 0 || self.without_gain < patience,
+            Phase::Ended(Ended::Finished) => has_steps_left,
+            Phase::Ended(Ended::EarlyStop) => {
+                has_steps_left && (patience == 0 || self.without_gain < patience)
+            }
             _ => false,
         };
         if goes_on {
@@ -136,15 +139,16 @@ impl State {
             ("memory of the weight step", self.memory.fits(graph)),
             ("counts of an older model", self.prior.as_ref().is_none_or(|prior| prior.fits(graph))),
             ("sums of a step", self.partial.as_ref().is_none_or(|partial| sums(&partial.stats))),
+            ("steps", self.full_steps <= self.step),
             ("topics", self.reseeded.iter().all(|&topic| (topic as usize) < graph.n_topics())),
             (
                 "refinement",
                 match &self.phase {
-                    Phase::Refining(refinement) => refinement.fits(&of),
+                    Phase::Refining(refinement) => refinement.fits(graph, &of),
                     _ => true,
                 },
             ),
         ];
-        sound.iter().find(|(_, sound)| !sound).map(|(what, _)| format!("its {what} are of another graph"))
+        sound.iter().find(|(_, sound)| !sound).map(|(what, _)| format!("its {what} are not of this graph"))
     }
 }

@@ -45,25 +45,25 @@ pub struct Stepper {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     step: u64,
-    state: State,
+    state: Remembered,
 }
 
 impl Memory {
     /// Whether it belongs to a graph.
     pub(super) fn fits(&self, graph: &Graph) -> bool {
         match &self.state {
-            State::Nothing => true,
-            State::Counts { edge, leak, topic_q } => {
+            Remembered::Nothing => true,
+            Remembered::Counts { edge, leak, topic_q } => {
                 (edge.len(), leak.len(), topic_q.len())
                     == (graph.n_edges(), graph.n_nodes(), graph.n_topics())
             }
-            State::Moments(moments) => moments.len() == graph.n_edges() + graph.n_nodes(),
+            Remembered::Moments(moments) => moments.len() == graph.n_edges() + graph.n_nodes(),
         }
     }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-enum State {
+enum Remembered {
     #[default]
     Nothing,
     /// Averages per document of `w N`, `w0 L` and Q.
@@ -149,7 +149,7 @@ impl Stepper {
         let mut leak = counts(&weights.leak, &stats.leak);
         let mut topic_q: Vec<f64> = stats.topic_q.iter().map(|q| q * per_doc).collect();
         let is_batch_of_many = self.n_steps.0 > 1;
-        if let (true, State::Counts { edge: old_edge, leak: old_leak, topic_q: old_q }) =
+        if let (true, Remembered::Counts { edge: old_edge, leak: old_leak, topic_q: old_q }) =
             (is_batch_of_many, &self.memory.state)
         {
             let new = batch_weight(self.memory.step, self.n_steps.0, stats.n_docs);
@@ -169,14 +169,14 @@ impl Stepper {
         if let Some(old) = &self.prior {
             old.add_leaks(&mut weights.leak, self.n_docs);
         }
-        self.memory.state = State::Counts { edge, leak, topic_q };
+        self.memory.state = Remembered::Counts { edge, leak, topic_q };
     }
 
     fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, rate: f64) {
-        if !matches!(self.memory.state, State::Moments(_)) {
-            self.memory.state = State::Moments(vec![[0.0; 2]; graph.n_edges() + graph.n_nodes()]);
+        if !matches!(self.memory.state, Remembered::Moments(_)) {
+            self.memory.state = Remembered::Moments(vec![[0.0; 2]; graph.n_edges() + graph.n_nodes()]);
         }
-        let State::Moments(moments) = &mut self.memory.state else { return };
+        let Remembered::Moments(moments) = &mut self.memory.state else { return };
         let time = self.memory.step as f64 + 1.0;
         let (unbias1, unbias2) = (1.0 / (1.0 - ADAM_BETA1.powf(time)), 1.0 / (1.0 - ADAM_BETA2.powf(time)));
         each_gradient(graph, weights, stats, |at, weight, gradient, _| {

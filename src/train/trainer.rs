@@ -169,7 +169,7 @@ impl<'a> Trainer<'a> {
     /// The E-step of the next slice of a batch and, if it is the last one, the weight step. Returns whether it was.
     pub(super) fn take_slice(&mut self, batch: Range<usize>) -> Result<bool> {
         let begun = Instant::now();
-        let begin = batch.start + self.state.partial_docs();
+        let begin = batch.end.min(batch.start.saturating_add(self.state.partial_docs()));
         let end = batch.end.min(begin + SLICE_DOCS);
         let items = self.items(&self.train_docs[begin..end]);
         let (stats, params) = self.run_estep(&items, true, None)?;

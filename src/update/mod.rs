@@ -3,12 +3,14 @@
 
 mod together;
 
-use crate::corpus::{Corpus, Item, align};
+use crate::corpus::{Corpus, align};
 use crate::error::{Error, Result};
-use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Work};
+use crate::estep::{DocResults, EStep, EStepOptions, Monitor};
 use crate::faults::shown;
+use crate::infer;
 use crate::network::{Graph, Names, Network, Weights};
 use crate::structure::{Candidate, edge_weight, leak_weight};
+use crate::train::SLICE_DOCS;
 use rustc_hash::FxHashSet;
 use together::Together;
 
@@ -105,24 +107,16 @@ pub fn extend(
     let mut together =
         Together::new(&model.graph, joined.docs(corpus), tokens.len() - n_old, options.parents);
     if tokens.len() > n_old {
-        let items = Item::each(doc_ixs);
-        let mut sink = |results: &DocResults<'_>| {
-            for at in 0..results.n_docs() {
-                together.add(items[results.first_item + at].doc_ix, results.doc(at));
-            }
-            Ok(())
-        };
-        let params = Params::derive(&model.graph, &model.weights, options.estep.bound)?;
         let docs = old.docs(corpus);
-        let work = Work {
-            graph: &model.graph,
-            docs,
-            items: &items,
-            options: &options.estep,
-            gradients: false,
-            monitor,
-        };
-        estep.run(&work, &params, Some(&mut sink))?;
+        for slice in doc_ixs.chunks(SLICE_DOCS) {
+            let mut sink = |results: &DocResults<'_>| {
+                for at in 0..results.n_docs() {
+                    together.add(slice[results.first_item + at], results.doc(at));
+                }
+                Ok(())
+            };
+            infer::run(model, docs, slice, &options.estep, estep, monitor, Some(&mut sink))?;
+        }
     }
     let (candidates, df) = together.finish(options.min_support);
     let leaks =

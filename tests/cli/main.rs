@@ -8,6 +8,7 @@ mod corpus_large;
 mod corpus_odd;
 mod corpus_split;
 mod corpus_words;
+mod damaged_corpus;
 mod devices;
 mod errors;
 mod eval;

@@ -212,11 +212,17 @@ fn a_run_killed_before_its_first_checkpoint_begins_again() {
     assert_same_run(&folder, "early");
     // Killed even before it wrote down what to do: the folder is free.
     std::fs::create_dir(folder.path("bare")).expect("a folder");
-    [".lock", "metrics.jsonl", ".noisyor-half"]
+    std::fs::create_dir(folder.path("bare/checkpoint")).expect("a folder");
+    [".lock", "metrics.jsonl", "checkpoint/.noisyor-half"]
         .iter()
         .for_each(|name| folder.write(&format!("bare/{name}"), ""));
     assert!(folder.run(&format!("{RUN} -o bare")).status.success());
     assert_same_run(&folder, "bare");
+    // A folder of somebody else stays as it is.
+    std::fs::create_dir(folder.path("other")).expect("a folder");
+    folder.write("other/.noisyor-abc", "being written");
+    folder.fails(&format!("{RUN} -o other"), 2, &["other is not empty"]);
+    assert_eq!(folder.names_in("other"), [".noisyor-abc"]);
 }
 
 #[test]
@@ -240,4 +246,20 @@ fn updated_refined_and_adam_runs_go_on_to_the_same_bytes() {
         assert!(model(&killed) == model(name), "{name}: another model");
         assert_eq!(untimed(&folder, &killed), untimed(&folder, name), "{name}");
     }
+}
+
+#[test]
+fn a_longer_run_is_written_down_at_once() {
+    let folder = with_run();
+    let mut running = start(&folder, "train --resume whole --epochs 100000 --checkpoint-minutes 1000");
+    let last: u64 = checkpoints(&folder, "whole")[1]
+        .strip_suffix(".ckpt")
+        .and_then(|n| n.parse().ok())
+        .expect("a number");
+    wait_for_checkpoint(&folder, &mut running, "whole", last + 1);
+    drop(running);
+    // What it was made to be is not forgotten with the process.
+    let mut running = start(&folder, "train --resume whole");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(running.0.try_wait().expect("a child").is_none(), "it has 100,000 epochs");
 }

@@ -2,6 +2,8 @@
 
 use super::Common;
 use noisyor::Result;
+use noisyor::corpus::Corpus;
+use noisyor::monitor::Monitor;
 use noisyor::train::{RunFolder, State};
 use std::time::{Duration, Instant};
 
@@ -28,24 +30,36 @@ pub(super) struct Keeper<'a> {
     last: Option<(Instant, u64)>,
     /// Whether training went on since.
     moved: bool,
+    /// Whether the run's config is no longer what the last one says.
+    changed: bool,
 }
 
 impl<'a> Keeper<'a> {
-    /// `steps`: those of the checkpoint that training goes on from, if it does; `moved`: that one is no longer right.
-    pub(super) fn new(args: &'a CheckpointArgs, steps: Option<u64>, moved: bool) -> Self {
-        Self { args, last: steps.map(|steps| (Instant::now(), steps)), moved }
+    /// `steps`: those of the checkpoint that training goes on from, if it does; `changed`: it goes on with another config.
+    pub(super) fn new(args: &'a CheckpointArgs, steps: Option<u64>, changed: bool) -> Self {
+        Self { args, last: steps.map(|steps| (Instant::now(), steps)), moved: false, changed }
     }
 
     /// Looks whether a checkpoint is due, and writes it.
+    ///
+    /// What was computed from a corpus that may yet turn out to be damaged is not kept.
     pub(super) fn look(
         &mut self,
         folder: &mut RunFolder,
         state: &State,
         last: bool,
+        (corpus, monitor): (&Corpus, &Monitor),
         common: &Common,
     ) -> Result<()> {
+        while last && !corpus.is_verified() && monitor.go_on().is_ok() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if !corpus.is_verified() {
+            return Ok(());
+        }
         let due = match (self.last, self.args.checkpoint_steps) {
             (None, _) => true,
+            _ if self.changed => true,
             // The first state of a run that goes on is the one it was read from.
             _ if !self.moved => false,
             _ if last => true,
@@ -56,6 +70,7 @@ impl<'a> Keeper<'a> {
         };
         self.moved = true;
         if due {
+            self.changed = false;
             let begun = Instant::now();
             let n_bytes = folder.save_checkpoint(state)?;
             if common.verbose {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Options that a run may go on with other values of: where it computes, and how long.
-const MAY_CHANGE: [&str; 13] = [
+const MAY_CHANGE: [&str; 12] = [
     "resume",
     "corpus",
     "backend",
@@ -25,7 +25,6 @@ const MAY_CHANGE: [&str; 13] = [
     "epochs",
     "steps",
     "patience",
-    "threads",
 ];
 
 /// A run, new or going on.
@@ -95,10 +94,9 @@ impl Job {
             corpus => Some(place.join(corpus.ok_or_else(|| unreadable("corpus"))?)),
         };
         args.graph = args.graph.map(|path| place.join(path));
+        args.learning = args.learning.in_folder(&place);
         args.update.from = args.update.from.map(|path| place.join(path));
-        if ["backend", "device", "device_mb"].iter().any(|option| is_given(option)) {
-            args.backend = now.backend;
-        }
+        args.backend.take_given(now.backend, is_given);
         if is_given("cache_mb") {
             args.cache_mb = now.cache_mb;
         }

@@ -126,7 +126,7 @@ mod tests {
                 let other = grown(limit, named);
                 assert!(other.mapped.is_some() && other.is_verified());
                 assert!(other == whole && other.fingerprint() == whole.fingerprint(), "{limit}");
-                crate::corpus::native::verify(&other, other.mapped.as_ref().unwrap()).unwrap();
+                crate::corpus::native::verify(&other, other.mapped.as_ref().unwrap(), &|| true).unwrap();
             }
         }
     }

@@ -18,7 +18,8 @@ use twox_hash::XxHash3_64;
 /// Files up to this size are verified on opening: that takes milliseconds.
 const VERIFY_AT_ONCE: u64 = 1 << 26;
 
-/// Bytes, and documents, that are verified before their pages are given back, where they are.
+const STOPPED: &str = "not verified to the end";
+/// Bytes, and documents, that are verified between two looks whether to go on.
 const VERIFY_PIECE: usize = 1 << 26;
 const VERIFY_DOCS: usize = 1 << 17;
 
@@ -136,7 +137,13 @@ fn column<T: AnyBitPattern>(map: &Arc<Mmap>, header: &Header, section: Section) 
 }
 
 /// Every byte against the checksums, then what the numbers mean.
-pub(in crate::corpus) fn verify(corpus: &Corpus, mapped: &Mapped) -> Result<(), String> {
+///
+/// `go_on` is asked now and then; if it says no, that is an error, too.
+pub(in crate::corpus) fn verify(
+    corpus: &Corpus,
+    mapped: &Mapped,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), String> {
     let map = &mapped.map;
     let bytes = map.get(..Header::LEN).ok_or("cut short")?;
     let header: Header = bytemuck::pod_read_unaligned(bytes);
@@ -152,7 +159,7 @@ pub(in crate::corpus) fn verify(corpus: &Corpus, mapped: &Mapped) -> Result<(), 
         let mut hash = XxHash3_64::default();
         for piece in content.chunks(VERIFY_PIECE) {
             hash.write(piece);
-            corpus.release();
+            go_on().then_some(()).ok_or(STOPPED)?;
         }
         if hash.finish() != place.checksum {
             return Err(format!("section {section:?} is damaged: its checksum is wrong; {REMEDY}"));
@@ -162,10 +169,10 @@ pub(in crate::corpus) fn verify(corpus: &Corpus, mapped: &Mapped) -> Result<(), 
     if position != map.len() {
         return Err(format!("bytes after the last section; {REMEDY}"));
     }
-    meaning(corpus).map_err(|message| format!("{message}; {REMEDY}"))
+    meaning(corpus, go_on).map_err(|message| format!("{message}; {REMEDY}"))
 }
 
-fn meaning(corpus: &Corpus) -> Result<(), String> {
+fn meaning(corpus: &Corpus, go_on: &dyn Fn() -> bool) -> Result<(), String> {
     let (mut begin, n_tokens) = (0, corpus.n_tokens() as u32);
     for (doc_ix, &end) in corpus.doc_ends.iter().enumerate() {
         let tokens = corpus.tokens.get(begin..end as usize);
@@ -178,7 +185,7 @@ fn meaning(corpus: &Corpus) -> Result<(), String> {
         }
         begin = end as usize;
         if doc_ix % VERIFY_DOCS == 0 {
-            corpus.release();
+            go_on().then_some(()).ok_or(STOPPED)?;
         }
     }
     if begin != corpus.n_occurrences() {

@@ -1,4 +1,4 @@
-//! Topic probabilities as files: which topics of a document are written is decided here, each format has a file.
+//! Topic probabilities as files: each format has a file; which topics are written is decided in `records`.
 
 mod jsonl;
 mod npz;

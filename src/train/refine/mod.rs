@@ -129,11 +129,16 @@ impl Refinement {
         Self { stage, levels: Levels::of(graph), budget, fallback, share: SWAP, ..Self::default() }
     }
 
-    /// Whether what it falls back to belongs to the same nodes.
-    pub(super) fn fits(&self, belongs: &dyn Fn(&Graph, &Weights) -> bool) -> bool {
-        self.fallback
-            .as_ref()
-            .is_none_or(|(graph, weights)| belongs(graph, weights) && self.levels.len() == graph.n_nodes())
+    /// Whether what it remembers belongs to the nodes of a graph.
+    pub(super) fn fits(&self, graph: &Graph, belongs: &dyn Fn(&Graph, &Weights) -> bool) -> bool {
+        let is_levelled =
+            |graph: &Graph| graph.edges().all(|(parent, child)| self.levels.allow(parent, child));
+        self.levels.len() == graph.n_nodes()
+            && is_levelled(graph)
+            && self.kept.iter().all(|&topic| (topic as usize) < graph.n_topics())
+            && self.fallback.as_ref().is_none_or(|(graph, weights)| {
+                belongs(graph, weights) && self.levels.len() == graph.n_nodes() && is_levelled(graph)
+            })
     }
 
     /// One slice of documents, one change, or one judgement; returns whether refinement is done. What can be interrupted comes
