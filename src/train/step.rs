@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(batch_weight(40, 10, 500.0), by(40.0));
         assert_eq!(batch_weight(40, 10, 50_000.0), by(4.0));
         assert_eq!(batch_weight(40, 10, 90_000.0), by(4.0));
-        assert_eq!(batch_weight(400, 10, 25_000.0), 0.25 * by(40.0));
+        assert_eq!(batch_weight(4_000, 1_000, 25_000.0), 0.25 * by(4.0));
         assert_eq!(batch_weight(0, 10, 50_000.0), by(0.0));
     }
 }
