@@ -116,11 +116,6 @@ impl Checkpoints {
         Ok(len)
     }
 
-    /// Whether there is any that is known to be good.
-    pub(super) fn has_any(&self) -> bool {
-        self.last.is_some()
-    }
-
     fn path(&self, number: u64) -> PathBuf {
         self.folder.join(file_name(number))
     }

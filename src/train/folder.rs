@@ -25,6 +25,8 @@ pub struct RunFolder {
     metrics_len: u64,
     config: String,
     checkpoints: Checkpoints,
+    /// Whether a checkpoint holds more than the start.
+    has_trained: bool,
     _lock: FolderLock,
 }
 
@@ -59,7 +61,8 @@ impl RunFolder {
         let file = path.join(METRICS);
         let metrics = File::create(&file).map_err(|e| Error::io(&file, e))?;
         let checkpoints = Checkpoints::none(aside);
-        Ok(Self { path, metrics, metrics_len: 0, config: String::new(), checkpoints, _lock: lock })
+        let (config, has_trained) = (String::new(), false);
+        Ok(Self { path, metrics, metrics_len: 0, config, checkpoints, has_trained, _lock: lock })
     }
 
     /// Opens the folder of a run that stopped.
@@ -89,7 +92,8 @@ impl RunFolder {
         let metrics = File::options().write(true).create(true).truncate(false).open(&file);
         let metrics = metrics.map_err(|e| Error::io(&file, e))?;
         let metrics_len = checkpoint.as_ref().map_or(0, |(_, checkpoint)| checkpoint.metrics_len);
-        let folder = Self { path: path.to_owned(), metrics, metrics_len, config, checkpoints, _lock: lock };
+        let (path, has_trained) = (path.to_owned(), true);
+        let folder = Self { path, metrics, metrics_len, config, checkpoints, has_trained, _lock: lock };
         Ok((folder, Found { config: value, checkpoint, damaged }))
     }
 
@@ -144,12 +148,12 @@ impl RunFolder {
 
     /// Removes the folder again, if nothing was trained.
     pub fn discard_if_empty(self) {
-        if self.metrics_len == 0 && !self.model_path().exists() && !self.checkpoints.has_any() {
+        if self.metrics_len == 0 && !self.model_path().exists() && !self.has_trained {
             // Nothing of worth is in it; what cannot be removed stays.
             for name in [METRICS, "config.json", "graph.safetensors", LOCK_FILE] {
                 let _ = fs::remove_file(self.path.join(name));
             }
-            let _ = fs::remove_dir(self.aside());
+            let _ = fs::remove_dir_all(self.aside());
             let _ = fs::remove_dir(&self.path);
         }
     }
@@ -165,6 +169,7 @@ impl RunFolder {
     /// Writes a checkpoint; returns its length.
     pub fn save_checkpoint(&mut self, state: &State) -> Result<u64> {
         self.metrics.sync_data().map_err(|e| self.metrics_fault(e))?;
+        self.has_trained |= state.step() > 0 || state.partial_docs() > 0;
         self.checkpoints.write(&self.config, self.metrics_len, state)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::support::{Folder, PANTRY, golden, pantry_docs, text};
 use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
 use serde_json::json;
 use std::process::{Command, Stdio};
 
@@ -129,5 +130,11 @@ fn the_config_does_not_depend_on_the_threads() {
     for threads in ["1", "8"] {
         folder.run(&format!("train --graph sample.tsv --steps 1 --threads {threads} -o run{threads} -q"));
     }
-    assert!(folder.bytes("run1/config.json") == folder.bytes("run8/config.json"));
+    let config = |name: &str| {
+        let mut config = folder.json(name);
+        // What was typed is another matter.
+        config["run"]["arguments"] = Value::Null;
+        config
+    };
+    assert_eq!(config("run1/config.json"), config("run8/config.json"));
 }
