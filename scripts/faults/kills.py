@@ -106,7 +106,7 @@ def signalled(suite, kind, name, n):
                 fault = str(ended)
             elif time.monotonic() - sent > ENOUGH:
                 fault = f"{time.monotonic() - sent:.1f} s until the end"
-            elif has_begun(run) and not checkpoints(run):
+            elif "to begin again" not in ended.text and has_begun(run) and not checkpoints(run):
                 fault = "no checkpoint"
             suite.check(what, fault and f"{run}: {fault}")
             process = suite.start(*suite.again(kind, run))

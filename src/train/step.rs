@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 /// Exponent of the stepwise average: batch t has weight (t + 2)^-0.55. Batches of many documents say enough by themselves to count
 /// by epochs instead of steps, and to keep moving weights after the first few: then t is in epochs.
 const STEPWISE_POWER: f64 = -0.55;
-/// Documents of such a batch, and times that it sees an edge of the network, in the mean; smaller ones count so with the squares of their
-/// shares of these.
-const LARGE_BATCH: (f64, f64) = (50_000.0, 150.0);
+/// Documents of such a batch; smaller ones count so with the square of their share of this.
+const LARGE_BATCH: f64 = 50_000.0;
 const ADAM_BETA1: f64 = 0.9;
 const ADAM_BETA2: f64 = 0.999;
 const ADAM_EPSILON: f64 = 1e-8;
@@ -153,10 +152,7 @@ impl Stepper {
         if let (true, Remembered::Counts { edge: old_edge, leak: old_leak, topic_q: old_q }) =
             (is_batch_of_many, &self.memory.state)
         {
-            let new = {
-                let seen = stats.n_edges as f64 / graph.n_edges().max(1) as f64;
-                batch_weight(self.memory.step, self.n_steps.0, (stats.n_docs, seen))
-            };
+            let new = batch_weight(self.memory.step, self.n_steps.0, stats.n_docs);
             for (now, old) in [(&mut edge, old_edge), (&mut leak, old_leak), (&mut topic_q, old_q)] {
                 now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
             }
@@ -193,12 +189,11 @@ impl Stepper {
     }
 }
 
-/// Weight of a batch in the average, at a step: it has so many documents, and sees an edge so often.
-fn batch_weight(step: u64, steps_per_epoch: u64, (n_docs, seen): (f64, f64)) -> f64 {
+/// Weight of a batch of so many documents in the average, at a step.
+fn batch_weight(step: u64, steps_per_epoch: u64, n_docs: f64) -> f64 {
     let weight = |t: f64| (t + 2.0).powf(STEPWISE_POWER);
     let by_epoch = weight(step as f64 / steps_per_epoch.max(1) as f64);
-    let trust = (n_docs / LARGE_BATCH.0).min(1.0) * (seen / LARGE_BATCH.1).min(1.0);
-    weight(step as f64).max(trust.powi(2) * by_epoch)
+    weight(step as f64).max((n_docs / LARGE_BATCH).min(1.0).powi(2) * by_epoch)
 }
 
 /// Calls `f(place, weight, gradient / D, is_edge)` for all edges, then all leaks (Eqs. 13-16: G = N - Q, L - D).
@@ -231,11 +226,10 @@ mod tests {
     #[test]
     fn large_batches_count_by_epochs_and_small_ones_by_steps() {
         let by = |t: f64| (t + 2.0_f64).powf(-0.55);
-        assert_eq!(batch_weight(40, 10, (500.0, 200.0)), by(40.0));
-        assert_eq!(batch_weight(40, 10, (50_000.0, 150.0)), by(4.0));
-        assert_eq!(batch_weight(40, 10, (90_000.0, 500.0)), by(4.0));
-        assert_eq!(batch_weight(4_000, 1_000, (25_000.0, 150.0)), 0.25 * by(4.0));
-        assert_eq!(batch_weight(4_000, 1_000, (50_000.0, 75.0)), 0.25 * by(4.0));
-        assert_eq!(batch_weight(0, 10, (50_000.0, 150.0)), by(0.0));
+        assert_eq!(batch_weight(40, 10, 500.0), by(40.0));
+        assert_eq!(batch_weight(40, 10, 50_000.0), by(4.0));
+        assert_eq!(batch_weight(40, 10, 90_000.0), by(4.0));
+        assert_eq!(batch_weight(4_000, 1_000, 25_000.0), 0.25 * by(4.0));
+        assert_eq!(batch_weight(0, 10, 50_000.0), by(0.0));
     }
 }
