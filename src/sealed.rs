@@ -67,14 +67,16 @@ impl Seal {
                 self.what
             ));
         }
-        let mut bytes = files::read(path, limit)?;
-        let content = bytes.get(size_of::<Head>()..).unwrap_or(&[]);
-        if head.len != content.len() as u64 {
-            let (found, said) = (content.len(), head.len);
+        let there =
+            file.metadata().map_err(|e| Error::io(path, e))?.len().saturating_sub(size_of::<Head>() as u64);
+        if head.len != there {
+            let (found, said) = (there, head.len);
             return refuse(format!(
                 "cut short or damaged: {found} bytes of content, and its head says {said}"
             ));
         }
+        let mut bytes = files::read(path, limit)?;
+        let content = bytes.get(size_of::<Head>()..).unwrap_or(&[]);
         if head.checksum != XxHash3_64::oneshot(content) {
             return refuse(format!("damaged: the checksum of {} is wrong", self.what));
         }
