@@ -4,6 +4,7 @@ mod args;
 mod checkpoints;
 mod inputs;
 mod memory;
+mod of_run;
 mod report;
 mod resume;
 mod update;
@@ -25,6 +26,7 @@ use noisyor::train::{
     Begin, CheckedOptions, Ended, Event, Metrics, Outcome, RefineStage, RunFolder, State, TrainOptions, train,
 };
 use noisyor::{Error, Result as LibResult};
+pub(super) use of_run::RunDocs;
 use resume::Job;
 use serde_json::json;
 use std::path::PathBuf;

@@ -12,9 +12,9 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// A longer config is none of ours.
-const MAX_CONFIG: u64 = 1 << 26;
+pub(super) const MAX_CONFIG: u64 = 1 << 26;
 
-const METRICS: &str = "metrics.jsonl";
+pub(super) const METRICS: &str = "metrics.jsonl";
 const CHECKPOINTS: &str = "checkpoint";
 
 /// A folder that one process trains in.

@@ -87,15 +87,7 @@ impl Args {
         };
         let resumed_tokens = resumed.as_ref().map(|start| &start.names.tokens);
         let known = given.as_ref().map(|graph| &graph.names.tokens).or(resumed_tokens);
-        let own = |corpus: Corpus| {
-            let alignment = align(&corpus, known.unwrap_or(&token_names(&corpus)));
-            (corpus, alignment)
-        };
-        let (corpus, alignment) = match (&self.corpus, known.filter(|_| self.graph.is_some())) {
-            (Some(path), Some(tokens)) => self.reading.read_for(path, tokens, common, monitor)?,
-            (Some(path), None) => own(self.reading.read_alone(path, common, monitor)?),
-            (None, _) => own(sample_corpus()?),
-        };
+        let (corpus, alignment) = self.read_corpus(known.map(Vec::as_slice), common, monitor)?;
         if corpus.n_docs() == 0 {
             return Err(Error::Usage("the corpus has no documents to train on".into()));
         }
@@ -113,6 +105,24 @@ impl Args {
             (None, None) => Source::Learned(self.learning.options(&tokens, self.seed)?),
         };
         Ok(Inputs { corpus, alignment, tokens, source })
+    }
+
+    /// Reads the corpus, for a network with these tokens if they are known already.
+    pub(super) fn read_corpus(
+        &self,
+        known: Option<&[String]>,
+        common: &Common,
+        monitor: &Arc<Monitor>,
+    ) -> Result<(Corpus, Alignment)> {
+        let own = |corpus: Corpus| {
+            let alignment = align(&corpus, known.unwrap_or(&token_names(&corpus)));
+            (corpus, alignment)
+        };
+        Ok(match (&self.corpus, known.filter(|_| self.graph.is_some())) {
+            (Some(path), Some(tokens)) => self.reading.read_for(path, tokens, common, monitor)?,
+            (Some(path), None) => own(self.reading.read_alone(path, common, monitor)?),
+            (None, _) => own(sample_corpus()?),
+        })
     }
 
     /// Adds to a run's config what its inputs are.

@@ -73,29 +73,13 @@ impl Job {
             .damaged
             .iter()
             .for_each(|damage| common.warn(format_args!("{damage}; the one before it is used")));
-        let mut about = found.config["run"].clone();
-        let unreadable = |what: &str| {
-            Error::input(
-                &run.join("config.json"),
-                None,
-                format!("no {what} of the run in it; start a new run"),
-            )
-        };
-        let arguments = serde_json::from_value::<Vec<String>>(about["arguments"].take())
-            .map_err(|_| unreadable("arguments"))?;
-        let mut args = parse_train(&arguments).ok_or_else(|| unreadable("arguments"))?;
-        about["arguments"] = arguments.into();
-        let place = PathBuf::from(about["directory"].as_str().ok_or_else(|| unreadable("directory"))?);
-        args.reading.vocab = args.reading.vocab.map(|path| place.join(path));
+        let unreadable = |what: &str| unreadable(run, what);
+        let mut args = recorded(run, &found.config)?;
+        let about = found.config["run"].clone();
         let changed = longer_or_elsewhere(is_given);
-        args.corpus = match about["corpus"].as_str() {
-            _ if now.corpus.is_some() => now.corpus,
-            Some(SAMPLE) => None,
-            corpus => Some(place.join(corpus.ok_or_else(|| unreadable("corpus"))?)),
-        };
-        args.graph = args.graph.map(|path| place.join(path));
-        args.learning = args.learning.in_folder(&place);
-        args.update.from = args.update.from.map(|path| place.join(path));
+        if now.corpus.is_some() {
+            args.corpus = now.corpus;
+        }
         args.backend.take_given(now.backend, is_given);
         if is_given("cache_mb") {
             args.cache_mb = now.cache_mb;
@@ -150,17 +134,50 @@ impl Job {
 
     /// Refuses another corpus than the run was trained on.
     pub(super) fn check_corpus(&self, corpus: &Corpus) -> Result<()> {
-        let now = format!("{:016x}", corpus.fingerprint());
-        let Some(before) = self.about["corpus_fingerprint"].as_str().filter(|before| *before != now) else {
-            return Ok(());
-        };
-        let path = self.args.corpus.clone().unwrap_or_else(|| SAMPLE.into());
-        let message = format!(
-            "these are not the documents that the run was trained on (fingerprint {now}, it was {before}); put the corpus back, \
-             name its new place after --resume RUN, or train on from the run's model with --from"
-        );
-        Err(Error::input(&path, None, message))
+        let remedy = "name its new place after --resume RUN, or train on from the run's model with --from";
+        refuse_other_corpus(&self.about, corpus, self.args.corpus.as_deref(), remedy)
     }
+}
+
+fn unreadable(run: &Path, what: &str) -> Error {
+    Error::input(&run.join("config.json"), None, format!("no {what} of the run in it; start a new run"))
+}
+
+/// The arguments that a run began with, by its config; paths are as seen from where it began.
+pub(super) fn recorded(run: &Path, config: &Value) -> Result<Args> {
+    let unreadable = |what: &str| unreadable(run, what);
+    let about = &config["run"];
+    let arguments = serde_json::from_value::<Vec<String>>(about["arguments"].clone())
+        .map_err(|_| unreadable("arguments"))?;
+    let mut args = parse_train(&arguments).ok_or_else(|| unreadable("arguments"))?;
+    let place = PathBuf::from(about["directory"].as_str().ok_or_else(|| unreadable("directory"))?);
+    args.reading.vocab = args.reading.vocab.map(|path| place.join(path));
+    args.corpus = match about["corpus"].as_str() {
+        Some(SAMPLE) => None,
+        corpus => Some(place.join(corpus.ok_or_else(|| unreadable("corpus"))?)),
+    };
+    args.graph = args.graph.map(|path| place.join(path));
+    args.learning = args.learning.in_folder(&place);
+    args.update.from = args.update.from.map(|path| place.join(path));
+    Ok(args)
+}
+
+/// Refuses another corpus than a run was trained on.
+pub(super) fn refuse_other_corpus(
+    about: &Value,
+    corpus: &Corpus,
+    path: Option<&Path>,
+    remedy: &str,
+) -> Result<()> {
+    let now = format!("{:016x}", corpus.fingerprint());
+    let Some(before) = about["corpus_fingerprint"].as_str().filter(|before| *before != now) else {
+        return Ok(());
+    };
+    let message = format!(
+        "these are not the documents that the run was trained on (fingerprint {now}, it was {before}); put the corpus back, \
+         {remedy}"
+    );
+    Err(Error::input(path.unwrap_or(SAMPLE.as_ref()), None, message))
 }
 
 /// Whether it goes on with another length or place of its corpus.
