@@ -35,6 +35,7 @@ pub mod corpus;
 mod error;
 pub mod estep;
 pub mod exact;
+pub mod explain;
 mod faults;
 pub mod files;
 pub mod infer;
