@@ -41,6 +41,7 @@ pub mod files;
 pub mod infer;
 pub mod local;
 pub mod lock;
+mod markup;
 pub mod monitor;
 pub mod network;
 mod npy;

@@ -8,6 +8,7 @@ mod corpus_args;
 mod devices;
 mod estep_args;
 mod eval;
+mod explain;
 mod graph;
 mod graph_args;
 mod infer;
@@ -48,6 +49,7 @@ enum Command {
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
+    Explain(Box<explain::Args>),
     Check(check::Args),
     Synth(synth::Args),
     Model(model::Args),
@@ -84,6 +86,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
+        Command::Explain(args) => explain::run(*args, &common),
         Command::Check(args) => check::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),

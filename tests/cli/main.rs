@@ -12,6 +12,7 @@ mod damaged_corpus;
 mod devices;
 mod errors;
 mod eval;
+mod explain;
 mod graph;
 mod infer;
 mod infer_large;
@@ -44,6 +45,7 @@ fn every_help_has_an_example() {
         "infer",
         "eval",
         "topics",
+        "explain",
         "synth",
         "model convert",
         "bench",
