@@ -8,7 +8,7 @@ use common::*;
 use noisyor::corpus::{align, sample_corpus, sample_network};
 use noisyor::estep::oracle::Point;
 use noisyor::estep::{Bound, EStepOptions};
-use noisyor::explain::{Explainer, Explanation, TermKind};
+use noisyor::explain::{Explainer, Explanation, TermKind, TopicPart};
 use noisyor::network::Network;
 use noisyor::numeric::f64::{beta, log1mexp};
 
@@ -21,7 +21,8 @@ fn cases() -> impl Iterator<Item = (String, Network, Vec<Vec<u32>>)> {
         let docs = case.docs().iter().map(|doc| tokens(&doc["tokens"])).collect();
         (case.name, case.network, docs)
     });
-    golden.chain(random_cases(60, 25, 40).map(|(seed, network, docs)| (format!("seed {seed}"), network, docs)))
+    golden
+        .chain(random_cases(60, 25, 40).map(|(seed, network, docs)| (format!("seed {seed}"), network, docs)))
 }
 
 /// The optimum as the oracle has points.
@@ -102,51 +103,65 @@ fn bound_costs_and_shares_are_the_oracles() {
     }
 }
 
-/// |dq| of an explanation and the fast path, topic by topic.
+/// |dq| of an explanation and the fast path, topic by topic. The explanation goes on where the fast path stops: its bound is no lower.
 fn differences(network: &Network, docs: &[Vec<u32>], options: &EStepOptions) -> Vec<f64> {
     let ran = run_docs(network, docs, options);
     let explainer = Explainer::new(network, options.bound).unwrap();
-    let of_doc = |(tokens, q): (&Vec<u32>, &Vec<f32>)| {
+    let mut differences = Vec::new();
+    for (doc, tokens) in docs.iter().enumerate() {
         let explanation = explainer.explain(tokens);
-        assert!(explanation.converged, "{tokens:?}");
-        let mut dense = vec![0.0; network.graph.n_topics()];
-        explanation.topics.iter().for_each(|part| dense[part.topic as usize] = part.q);
-        dense.into_iter().zip(q).map(|(exact, &fast)| (exact - f64::from(fast)).abs()).collect::<Vec<f64>>()
-    };
-    docs.iter().zip(&ran.q).flat_map(of_doc).collect()
+        let (elbo, fast) = (explanation.elbo, ran.elbo[doc]);
+        assert!(
+            elbo >= fast - F32_BOUND * (1.0 + fast.abs()),
+            "{elbo} for {tokens:?}, the fast path has {fast}"
+        );
+        let difference = |part: &TopicPart| (part.q - f64::from(ran.q[doc][part.topic as usize])).abs();
+        differences.extend(explanation.topics.iter().map(difference));
+    }
+    differences
+}
+
+/// The share of the differences above a limit.
+fn above(differences: &[f64], limit: f64) -> f64 {
+    differences.iter().filter(|&&difference| difference > limit).count() as f64 / differences.len() as f64
 }
 
 /// The fast path with the same start and order, on until f32 has no more to give.
 fn long() -> EStepOptions {
-    EStepOptions { max_alternations: 3_000, tolerance: 1e-7, ..EStepOptions::default() }
+    EStepOptions { max_alternations: 2_000, tolerance: 1e-7, ..EStepOptions::default() }
 }
 
 #[test]
-fn the_optimum_is_the_one_that_inference_finds() {
+fn the_optimum_is_the_one_that_inference_finds_if_it_goes_on() {
     let mut all = Vec::new();
-    for (_, network, docs) in cases() {
+    for (_, mut network, docs) in cases() {
+        network.weights.round_to_f32();
         all.extend(differences(&network, &docs, &long()));
     }
-    all.sort_by(f64::total_cmp);
-    println!("{} topics: {:?}", all.len(), &all[all.len().saturating_sub(20)..]);
-    panic!()
+    // Where two parents are nearly as good r creeps, and rounding decides when f32 stops: 0.5 % were above 1e-3, 1 % above 1e-4.
+    assert!(
+        above(&all, 1e-3) < 0.01 && above(&all, 1e-4) < 0.02,
+        "{} {}",
+        above(&all, 1e-3),
+        above(&all, 1e-4)
+    );
 }
 
 #[test]
 fn documents_of_the_sample_end_where_inference_ends() {
-    let (network, corpus) = (sample_network().unwrap(), sample_corpus().unwrap());
+    let (mut network, corpus) = (sample_network().unwrap(), sample_corpus().unwrap());
+    network.weights.round_to_f32();
     let alignment = align(&corpus, &network.names.tokens);
-    let docs: Vec<Vec<u32>> = (0..500).map(|doc| alignment.docs(&corpus).tokens(doc).collect()).collect();
-    for options in [long(), EStepOptions::default()] {
-        let mut all = differences(&network, &docs, &options);
-        all.sort_by(f64::total_cmp);
-        println!("{} topics: {:?}", all.len(), &all[all.len().saturating_sub(20)..]);
-    }
-    let explainer = Explainer::new(&network, Bound::Tail).unwrap();
-    let start = std::time::Instant::now();
-    let n: Vec<u32> = docs.iter().map(|doc| explainer.explain(doc).n_alternations).collect();
-    println!("{:?} {} {}", start.elapsed(), n.iter().sum::<u32>() as f64 / 500.0, n.iter().max().unwrap());
-    panic!()
+    let docs: Vec<Vec<u32>> = (0..1_000).map(|doc| alignment.docs(&corpus).tokens(doc).collect()).collect();
+    let all = differences(&network, &docs, &EStepOptions::default());
+    // The tolerance of 1e-3 is one of a single alternation: 0.4 % were further off, 0.04 % by more than a hundredth.
+    assert!(
+        above(&all, 1e-3) < 0.01 && above(&all, 1e-2) < 1e-3,
+        "{} {}",
+        above(&all, 1e-3),
+        above(&all, 1e-2)
+    );
+    assert!(above(&all, 0.05) == 0.0);
 }
 
 #[test]
@@ -156,7 +171,7 @@ fn nothing_to_explain_is_explained_too() {
     let empty = explainer.explain(&[]);
     let inside = vec![false; 2];
     let (oracle, nothing) = (oracle(&network, &[]), Point { q: vec![0.0; 2], r: vec![0.0; 3] });
-    assert!(empty.topics.is_empty() && empty.tokens.is_empty() && empty.converged);
+    assert!(empty.topics.is_empty() && empty.tokens.is_empty() && empty.last_move == 0.0);
     assert_close("empty", empty.elbo, oracle.elbo(&nothing) + oracle.tail(&inside), F64);
     assert_eq!(explainer.explain(&[7, 7]), empty, "tokens that the network does not have are left out");
     // Topics outside the local model: the leak against all that is not there.

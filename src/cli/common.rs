@@ -111,7 +111,8 @@ pub(crate) fn model_file(path: &Path) -> LibResult<PathBuf> {
 
 /// Columns to print in: as given, else the terminal's; without a terminal as many as it takes.
 pub(crate) fn columns(given: Option<usize>) -> usize {
-    let of_terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    let of_terminal =
+        || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     given.or_else(of_terminal).unwrap_or(UNLIMITED).max(MIN_COLUMNS)
 }
 

@@ -7,7 +7,9 @@ use anyhow::Result;
 use noisyor::files::AtomicFile;
 use noisyor::network::{Network, load_model};
 use noisyor::report::columns::{UNLIMITED, fit, fit_list, plain, width};
-use noisyor::report::{FoundTopic, MAX_DEPTH, TopicTree, search_topics, topic_tree, write_dot, write_graphml};
+use noisyor::report::{
+    FoundTopic, MAX_DEPTH, TopicTree, search_topics, topic_tree, write_dot, write_graphml,
+};
 use noisyor::{Error, Result as LibResult};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -132,7 +134,10 @@ fn search(args: &Args, network: &Network, words: &str, common: &Common) -> Resul
     let lines: String = found.iter().take(most).map(|topic| found_line(topic, &words, columns)).collect();
     print(lines)?;
     if found.len() > most {
-        common.say(format_args!("{} more topics; more words find fewer, and a pipe gets all", found.len() - most));
+        common.say(format_args!(
+            "{} more topics; more words find fewer, and a pipe gets all",
+            found.len() - most
+        ));
     }
     Ok(())
 }
@@ -146,10 +151,15 @@ fn found_line(found: &FoundTopic, words: &[String], columns: usize) -> String {
     // The topic itself and some tokens must be seen: the path has what room they leave.
     let own = fit(&mark(&found.topic, by_name), (columns / 2).max(8));
     let room = columns.saturating_sub(width(&own)) / 2;
-    let above = if width(&above) <= room { above } else { format!("{} > ", fit(&above, room.saturating_sub(3).max(1))) };
+    let above = if width(&above) <= room {
+        above
+    } else {
+        format!("{} > ", fit(&above, room.saturating_sub(3).max(1)))
+    };
     let mut tokens = found.tokens.clone();
     tokens.sort_by_key(|(token, _)| !found.matched.contains(token));
-    let tokens: Vec<String> = tokens.iter().map(|(token, _)| mark(token, found.matched.contains(token))).collect();
+    let tokens: Vec<String> =
+        tokens.iter().map(|(token, _)| mark(token, found.matched.contains(token))).collect();
     let line = above + &own;
     let left = columns.saturating_sub(width(&line) + 2);
     if tokens.is_empty() || left < 4 { line + "\n" } else { format!("{line}: {}\n", fit_list(&tokens, left)) }

@@ -55,9 +55,11 @@ impl Explanation {
         let mut depths: FxHashMap<u32, usize> = FxHashMap::default();
         for &topic in network.graph.topic_order() {
             let Some(part) = self.topic(topic).filter(|part| part.is_on()) else { continue };
-            let parent = part.cause.by_share().into_iter().find(|source| {
-                depths.get(&source.topic).is_some_and(|&depth| depth < MAX_DEPTH)
-            });
+            let parent = part
+                .cause
+                .by_share()
+                .into_iter()
+                .find(|source| depths.get(&source.topic).is_some_and(|&depth| depth < MAX_DEPTH));
             depths.insert(topic, parent.map_or(1, |parent| depths[&parent.topic] + 1));
             below.entry(parent.map(|parent| parent.topic)).or_default().push(part);
         }
@@ -88,8 +90,11 @@ fn branches<'a>(
 fn word_view(node: u32, cause: &Cause) -> WordView<'_> {
     let (topics, others): (Vec<&Source>, Vec<&Source>) =
         cause.by_share().into_iter().partition(|source| source.share >= REAL_SHARE);
-    let mut elsewhere: Vec<(u32, f64)> =
-        others.iter().map(|source| (source.topic, -(-source.w).exp_m1())).filter(|other| other.1 >= ELSEWHERE).collect();
+    let mut elsewhere: Vec<(u32, f64)> = others
+        .iter()
+        .map(|source| (source.topic, -(-source.w).exp_m1()))
+        .filter(|other| other.1 >= ELSEWHERE)
+        .collect();
     elsewhere.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     WordView { node, cause, topics, elsewhere }
 }

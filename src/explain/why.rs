@@ -67,7 +67,8 @@ impl Why {
         let mut sizes: Vec<f64> = self.terms.iter().map(|term| term.value.abs()).collect();
         sizes.sort_by(|a, b| b.total_cmp(a));
         let least = sizes.get(most).copied().unwrap_or(-1.0);
-        let (shown, others): (Vec<Term>, Vec<Term>) = self.terms.iter().partition(|term| term.value.abs() > least);
+        let (shown, others): (Vec<Term>, Vec<Term>) =
+            self.terms.iter().partition(|term| term.value.abs() > least);
         let sum = others.iter().map(|term| term.value).sum();
         (shown, (!others.is_empty()).then_some((others.len(), sum)))
     }

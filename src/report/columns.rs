@@ -70,7 +70,8 @@ mod tests {
     #[test]
     fn nothing_is_wider_than_its_columns() {
         let odd = "e\u{301}".repeat(3000);
-        for text in ["", "a", "topic", "日本語の話題", "שלום עולם", "🦀🦀🦀", odd.as_str()] {
+        for text in ["", "a", "topic", "日本語の話題", "שלום עולם", "🦀🦀🦀", odd.as_str()]
+        {
             for columns in 2..20 {
                 let cut = fit(text, columns);
                 assert!(width(&cut) <= columns, "{cut} in {columns}");

@@ -57,7 +57,8 @@ fn most_alike(names: &[String], wanted: &str) -> Vec<u32> {
     let beginning = |name: &str| name.chars().take(COMPARED).collect::<String>();
     let wanted = beginning(wanted);
     let likeness = |name: &String| strsim::jaro_winkler(&beginning(&name.to_lowercase()), &wanted);
-    let mut alike: Vec<(f64, u32)> = names.iter().map(likeness).zip(0..).filter(|alike| alike.0 >= ALIKE).collect();
+    let mut alike: Vec<(f64, u32)> =
+        names.iter().map(likeness).zip(0..).filter(|alike| alike.0 >= ALIKE).collect();
     alike.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     alike.truncate(OFFERED);
     alike.into_iter().map(|(_, topic)| topic).collect()

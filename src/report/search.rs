@@ -31,7 +31,8 @@ pub struct FoundTopic {
 pub fn search_topics(network: &Network, words: &[String], top: usize) -> Vec<FoundTopic> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     // Tokens are in many topics: each is compared once.
-    let matches: Vec<Vec<bool>> = network.names.tokens.iter().map(|token| matches_of(token, &words)).collect();
+    let matches: Vec<Vec<bool>> =
+        network.names.tokens.iter().map(|token| matches_of(token, &words)).collect();
     let main_edge = main_edges(network);
     let find = |topic: usize| {
         let in_name = matches_of(&network.names.topics[topic], &words);

@@ -39,7 +39,8 @@ pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree>
 /// The edge from the strongest parent of every topic that has one.
 pub(super) fn main_edges(network: &Network) -> Vec<Option<usize>> {
     let weights = &network.weights.edge;
-    let strongest = |topic| network.graph.edges_into(topic).max_by(|&a, &b| weights[a].total_cmp(&weights[b]));
+    let strongest =
+        |topic| network.graph.edges_into(topic).max_by(|&a, &b| weights[a].total_cmp(&weights[b]));
     (0..network.graph.n_topics()).map(strongest).collect()
 }
 

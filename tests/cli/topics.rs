@@ -93,7 +93,10 @@ fn names_cannot_move_the_cursor() {
 fn search_finds_names_and_strong_words_with_their_path() {
     let folder = pantry();
     assert_eq!(folder.stdout("topics model.tsv --search FRUIT"), "food > *fruit*: apple, pear\n");
-    assert_eq!(folder.stdout("topics model.tsv --search apple"), "food > fruit: *apple*, pear\nfarm: *apple*\n");
+    assert_eq!(
+        folder.stdout("topics model.tsv --search apple"),
+        "food > fruit: *apple*, pear\nfarm: *apple*\n"
+    );
     assert_eq!(folder.stdout("topics model.tsv --search pear --top 0"), "food > fruit: *pear*\n");
     assert_eq!(folder.stdout("topics model.tsv --search quince"), "no topic has quince\n");
     // All of the words, each in the name or in a token.

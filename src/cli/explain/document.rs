@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(super) struct Document {
     /// What it is called.
     pub(super) heading: String,
+    /// Its number in the corpus; 0 where there is none.
+    doc_ix: u32,
     pub(super) tokens: Vec<u32>,
     /// Words that the model does not know, and those of them that say nothing by themselves.
     pub(super) unknown: Vec<String>,
@@ -33,7 +35,7 @@ impl Document {
     ) -> Result<Self> {
         if let Some(text) = &args.text {
             let TextTokens { tokens, unknown, stop_words } = tokens_of_text(text, &network.names.tokens)?;
-            return Ok(Self { heading: quote(text), tokens, unknown, stop_words });
+            return Ok(Self { heading: quote(text), doc_ix: 0, tokens, unknown, stop_words });
         }
         if let Some(names) = &args.tokens {
             return Ok(Self::of_names(names, network));
@@ -44,18 +46,25 @@ impl Document {
             return Self::of_corpus(args, &alignment.docs(&corpus), args.corpus.as_deref());
         }
         if !args.model.is_dir() {
-            let message = "--doc and --id need --corpus, unless MODEL is a run folder, which knows its corpus";
+            let message =
+                "--doc and --id need --corpus, unless MODEL is a run folder, which knows its corpus";
             return Err(Error::Usage(message.into()));
         }
         let run = RunRecord::read(&args.model)?;
         let docs = RunDocs::read(&run, None, common, monitor)?;
-        Self::of_corpus(args, &docs.docs(), Some(&docs.path))
+        let mut document = Self::of_corpus(args, &docs.docs(), Some(&docs.path))?;
+        let is_in = |part: &[u32]| part.binary_search(&document.doc_ix).is_ok();
+        if is_in(&docs.parts.valid) || is_in(&docs.parts.test) {
+            document.heading += " (held out)";
+        }
+        Ok(document)
     }
 
     fn of_names(names: &[String], network: &Network) -> Self {
         let tokens = &network.names.tokens;
         let mut document = Self {
             heading: quote(&names.join(",")),
+            doc_ix: 0,
             tokens: Vec::new(),
             unknown: Vec::new(),
             stop_words: Vec::new(),
@@ -90,7 +99,7 @@ impl Document {
         corpus.verify()?;
         let tokens = docs.tokens(doc_ix).collect();
         let heading = format!("document {}", corpus.id(doc_ix));
-        Ok(Self { heading, tokens, unknown: Vec::new(), stop_words: Vec::new() })
+        Ok(Self { heading, doc_ix: doc_ix as u32, tokens, unknown: Vec::new(), stop_words: Vec::new() })
     }
 }
 

@@ -84,7 +84,13 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-fn write_branches(text: &mut String, network: &Network, branches: &[Branch<'_>], columns: usize, indent: &str) {
+fn write_branches(
+    text: &mut String,
+    network: &Network,
+    branches: &[Branch<'_>],
+    columns: usize,
+    indent: &str,
+) {
     for (at, branch) in branches.iter().enumerate() {
         let last = at + 1 == branches.len();
         let (stem, bar) = match (indent.is_empty(), last) {
@@ -92,7 +98,8 @@ fn write_branches(text: &mut String, network: &Network, branches: &[Branch<'_>],
             (_, true) => ("└─ ", "   "),
             (_, false) => ("├─ ", "│  "),
         };
-        let line = format!("{indent}{stem}{} {}", name(network, branch.topic.topic), probability(branch.topic.q));
+        let line =
+            format!("{indent}{stem}{} {}", name(network, branch.topic.topic), probability(branch.topic.q));
         text.push_str(&line);
         let word = |&(node, share): &(u32, f64)| format!("{} {}", name(network, node), percent(share));
         let words: Vec<String> = branch.words.iter().map(word).collect();
@@ -141,12 +148,16 @@ fn write_more(text: &mut String, more: usize) {
 fn write_split(text: &mut String, network: &Network, word: &WordView<'_>, longest: usize, columns: usize) {
     let own = name(network, word.node);
     let pad = " ".repeat(longest - width(&own));
-    let mut parts: Vec<String> =
-        word.topics.iter().map(|source| format!("{} {}", name(network, source.topic), percent(source.share))).collect();
+    let mut parts: Vec<String> = word
+        .topics
+        .iter()
+        .map(|source| format!("{} {}", name(network, source.topic), percent(source.share)))
+        .collect();
     if word.cause.leak_share >= 0.005 {
         parts.push(format!("leak {}", percent(word.cause.leak_share)));
     }
-    let elsewhere = word.elsewhere.iter().take(3).map(|&(topic, _)| format!("elsewhere {}", name(network, topic)));
+    let elsewhere =
+        word.elsewhere.iter().take(3).map(|&(topic, _)| format!("elsewhere {}", name(network, topic)));
     parts.extend(elsewhere);
     let _ = writeln!(text, "  {own}{pad}  {}", fit_list(&parts, columns.saturating_sub(longest + 4)));
 }
@@ -192,7 +203,8 @@ pub(super) fn why(network: &Network, why: &Why, columns: usize) -> String {
         (true, false) => "is off",
     };
     let name = plain(network.names.of(why.topic));
-    let mut text = format!("why {} {state}: q {}\n", fit(&name, columns.saturating_sub(20)), probability(why.q));
+    let mut text =
+        format!("why {} {state}: q {}\n", fit(&name, columns.saturating_sub(20)), probability(why.q));
     let (shown, more) = why.shortened(TERMS_SHOWN);
     for term in &shown {
         let line = format!("  {:+9.3}  {}", term.value, describe(network, term));

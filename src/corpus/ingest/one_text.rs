@@ -72,7 +72,10 @@ mod tests {
         let vocab = ["new york", "york", "rain", "the who", "new"];
         let (tokens, unknown, stop) = split("Rain in NEW York, snow; the York of snow and rain", &vocab);
         assert_eq!(tokens, ["new york", "york", "rain"]);
-        assert_eq!((unknown, stop), (vec!["snow".into(), "the".into()], vec!["in".into(), "of".into(), "and".into()]));
+        assert_eq!(
+            (unknown, stop),
+            (vec!["snow".into(), "the".into()], vec!["in".into(), "of".into(), "and".into()])
+        );
         // A stop word that is part of a phrase comes through, and a full stop parts two words.
         assert_eq!(split("The Who. New. York", &vocab).0, ["york", "the who", "new"]);
         assert_eq!(split("", &vocab), Default::default());

@@ -15,9 +15,17 @@ pub fn dot(network: &Network, explanation: &Explanation) -> String {
         let _ = writeln!(text, "  label={};", quoted(&left_out));
     }
     for (place, part) in picture.topics.iter().enumerate() {
-        let style = if picture.is_on(place) { "shape=box, style=filled" } else { "shape=box, style=dashed, fontcolor=gray50" };
+        let style = if picture.is_on(place) {
+            "shape=box, style=filled"
+        } else {
+            "shape=box, style=dashed, fontcolor=gray50"
+        };
         let label = quoted(&format!("{}\n{:.3}", picture.name(part.topic), part.q));
-        let _ = writeln!(text, "  n{} [label={label}, {style}, q={}, log_odds={}];", part.topic, part.q, part.log_odds);
+        let _ = writeln!(
+            text,
+            "  n{} [label={label}, {style}, q={}, log_odds={}];",
+            part.topic, part.q, part.log_odds
+        );
     }
     text.push_str("  { rank=sink;\n");
     for word in &picture.words {

@@ -110,7 +110,8 @@ fn write_topics(
 }
 
 fn describe(network: &Network, term: &Term) -> String {
-    let name = term.node.map_or_else(String::new, |node| format!("<bdi>{}</bdi>", xml(network.names.of(node))));
+    let name =
+        term.node.map_or_else(String::new, |node| format!("<bdi>{}</bdi>", xml(network.names.of(node))));
     match term.kind {
         TermKind::Leak => "its leak: how often it is on by itself".to_owned(),
         TermKind::Parent => format!("the topic {name} above it"),

@@ -73,7 +73,8 @@ impl<'a> Picture<'a> {
             }
         }
         for part in &self.topics[self.n_on..] {
-            let mut words: Vec<(f64, u32)> = self.words.iter().filter_map(|word| self.weight(part.topic, word)).collect();
+            let mut words: Vec<(f64, u32)> =
+                self.words.iter().filter_map(|word| self.weight(part.topic, word)).collect();
             words.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             let link = |&(_, child): &(f64, u32)| Link { parent: part.topic, child, share: None };
             links.extend(words.iter().take(OFF_WORDS).map(link));

@@ -48,7 +48,11 @@ pub fn svg(network: &Network, explanation: &Explanation) -> String {
         w = layout.width,
         h = layout.height
     );
-    let _ = write!(svg, "<title>Topics of one document and the words they explain</title><style>{}</style>", style());
+    let _ = write!(
+        svg,
+        "<title>Topics of one document and the words they explain</title><style>{}</style>",
+        style()
+    );
     let _ = write!(svg, r#"<rect class="nx-ground" width="{}" height="{}"/>"#, layout.width, layout.height);
     for link in &picture.links {
         write_link(&mut svg, &picture, &layout, link);
@@ -150,7 +154,8 @@ fn levels(picture: &Picture<'_>) -> Vec<Vec<u32>> {
 }
 
 fn write_link(svg: &mut String, picture: &Picture<'_>, layout: &Layout, link: &Link) {
-    let (Some(&(x0, top)), Some(&(x1, y1))) = (layout.at.get(&link.parent), layout.at.get(&link.child)) else {
+    let (Some(&(x0, top)), Some(&(x1, y1))) = (layout.at.get(&link.parent), layout.at.get(&link.child))
+    else {
         return;
     };
     let y0 = top + TOPIC.1;
@@ -177,8 +182,7 @@ fn write_topic(svg: &mut String, picture: &Picture<'_>, layout: &Layout, place: 
         Some(colour) => ("nx-on", format!(r#" class="nx-f{colour}""#)),
         None => ("nx-off", String::new()),
     };
-    let (title, name) =
-        (xml(&picture.topic_title(part)), xml(&fit(picture.name(part.topic), TOPIC_COLUMNS)));
+    let (title, name) = (xml(&picture.topic_title(part)), xml(&fit(picture.name(part.topic), TOPIC_COLUMNS)));
     let _ = write!(
         svg,
         r#"<g class="{class}"><title>{title}</title><rect{fill} x="{:.1}" y="{y:.1}" width="{}" height="{}" rx="6"/>"#,
@@ -200,7 +204,11 @@ fn write_word(svg: &mut String, picture: &Picture<'_>, layout: &Layout, word: &W
     let _ = write!(svg, "<g><title>{}</title>", xml(&picture.word_title(word)));
     // The bar is grey, the leak's colour, where no topic that is drawn has a share.
     let left = x - BAR.0 / 2.0;
-    let _ = write!(svg, r#"<rect class="nx-leak" x="{left:.1}" y="{y:.1}" width="{}" height="{}"/>"#, BAR.0, BAR.1);
+    let _ = write!(
+        svg,
+        r#"<rect class="nx-leak" x="{left:.1}" y="{y:.1}" width="{}" height="{}"/>"#,
+        BAR.0, BAR.1
+    );
     let mut from = y;
     for source in word.cause.by_share() {
         let height = BAR.1 * source.share;
