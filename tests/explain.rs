@@ -110,11 +110,9 @@ fn differences(network: &Network, docs: &[Vec<u32>], options: &EStepOptions) -> 
     let mut differences = Vec::new();
     for (doc, tokens) in docs.iter().enumerate() {
         let explanation = explainer.explain(tokens);
+        let rounding = F32_TERMS * bound_size(&oracle(network, tokens), &point_of(network, &explanation));
         let (elbo, fast) = (explanation.elbo, ran.elbo[doc]);
-        assert!(
-            elbo >= fast - F32_BOUND * (1.0 + fast.abs()),
-            "{elbo} for {tokens:?}, the fast path has {fast}"
-        );
+        assert!(elbo >= fast - rounding, "{elbo} for {tokens:?}, the fast path has {fast}");
         let difference = |part: &TopicPart| (part.q - f64::from(ran.q[doc][part.topic as usize])).abs();
         differences.extend(explanation.topics.iter().map(difference));
     }

@@ -26,6 +26,8 @@ pub const MAX_DEPTH: usize = 64;
 const ALSO_SHOWN: usize = 4;
 /// Columns that a name may take however deep it stands.
 const NAME_COLUMNS: usize = 12;
+/// In fewer columns there is no token to be read.
+const TOKEN_COLUMNS: usize = 8;
 
 /// The hierarchy from the topics without parents down; `top` tokens each, `depth` levels of topics.
 pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree> {
@@ -135,7 +137,7 @@ impl TopicTree {
         // Tokens matter more: others' topics are named only where they take little.
         let also = if width(&also) <= left.saturating_sub(width(&line)) / 2 { also } else { String::new() };
         let left = left.saturating_sub(width(&line) + width(&also));
-        if !self.tokens.is_empty() && left > NAME_COLUMNS {
+        if !self.tokens.is_empty() && left > TOKEN_COLUMNS {
             let words: Vec<String> = self.tokens.iter().map(|(token, _)| plain(token)).collect();
             line += &format!(": {}", fit_list(&words, left - 2));
         }
