@@ -34,7 +34,8 @@ pub(crate) struct Args {
     /// Levels of topics, at most 64 [default: all; on a terminal as many as make up to 200 lines]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Only topics that have these words in their names or among their 20 strongest tokens; matches are marked with *
+    /// Only topics that have all these words, or words that begin so, in their names or 20 strongest tokens; matches stand
+    /// between stars
     #[arg(long, value_name = "WORDS", conflicts_with = "depth")]
     search: Option<String>,
     /// Columns to print in [default: the terminal's; without one, as many as it takes]
@@ -131,7 +132,7 @@ fn search(args: &Args, network: &Network, words: &str, common: &Common) -> Resul
     }
     let most = if std::io::stdout().is_terminal() { MAX_FOUND } else { UNLIMITED };
     let columns = columns(args.width);
-    let lines: String = found.iter().take(most).map(|topic| found_line(topic, &words, columns)).collect();
+    let lines: String = found.iter().take(most).map(|topic| found_line(topic, columns)).collect();
     print(lines)?;
     if found.len() > most {
         common.say(format_args!(
@@ -143,13 +144,11 @@ fn search(args: &Args, network: &Network, words: &str, common: &Common) -> Resul
 }
 
 /// The path from the root, the topic, its tokens; matches marked.
-fn found_line(found: &FoundTopic, words: &[String], columns: usize) -> String {
+fn found_line(found: &FoundTopic, columns: usize) -> String {
     let mark = |name: &str, is_match: bool| if is_match { format!("*{}*", plain(name)) } else { plain(name) };
-    let lower = found.topic.to_lowercase();
-    let by_name = words.iter().any(|word| lower.contains(&word.to_lowercase()));
     let above: String = found.path.iter().map(|name| plain(name) + " > ").collect();
     // The topic itself and some tokens must be seen: the path has what room they leave.
-    let own = fit(&mark(&found.topic, by_name), (columns / 2).max(8));
+    let own = fit(&mark(&found.topic, found.by_name), (columns / 2).max(8));
     let room = columns.saturating_sub(width(&own)) / 2;
     let above = if width(&above) <= room {
         above

@@ -35,7 +35,23 @@ pub struct WordView<'a> {
     pub elsewhere: Vec<(u32, f64)>,
 }
 
+/// A probability to three digits; what would be rounded to 0 or 1 says so.
+pub fn probability_text(q: f64) -> String {
+    if q > 0.9995 {
+        ">0.999".to_owned()
+    } else if q < 0.0005 {
+        "<0.001".to_owned()
+    } else {
+        format!("{q:.3}")
+    }
+}
+
 impl WordView<'_> {
+    /// Whether it is the leak's more than all topics'.
+    pub fn is_of_leak(&self) -> bool {
+        self.cause.leak_share >= 0.5
+    }
+
     /// Whether several topics explain it.
     pub fn is_split(&self) -> bool {
         self.topics.len() > 1

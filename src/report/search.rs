@@ -26,8 +26,8 @@ pub struct FoundTopic {
     pub matched: Vec<String>,
 }
 
-/// The topics that have each of the words, capitals aside, as a part of their name or of one of their 20 strongest tokens; first those
-/// whose names match, then by how likely they switch on what matches.
+/// The topics that have each of the words, capitals aside, in their name or in one of their 20 strongest tokens, where a word
+/// may be the beginning of one; first those whose names match, then by how likely they switch on what matches.
 pub fn search_topics(network: &Network, words: &[String], top: usize) -> Vec<FoundTopic> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     // Tokens are in many topics: each is compared once.
@@ -70,10 +70,16 @@ pub fn search_topics(network: &Network, words: &[String], top: usize) -> Vec<Fou
     found
 }
 
-/// Which of the words are in a name.
+/// Which of the words, in lower case, are in a name.
 fn matches_of(name: &str, words: &[String]) -> Vec<bool> {
     let name = name.to_lowercase();
-    words.iter().map(|word| name.contains(word)).collect()
+    words.iter().map(|word| has_word(&name, word)).collect()
+}
+
+/// Whether a word, or one that begins with it, is in a name. Where words are not parted, as in Chinese, any place will do.
+fn has_word(lower_name: &str, lower_word: &str) -> bool {
+    let begins = |at: usize| !lower_name[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
+    lower_name.match_indices(lower_word).any(|(at, _)| begins(at))
 }
 
 /// The strongest parents above a topic, root first.

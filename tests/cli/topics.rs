@@ -99,6 +99,8 @@ fn search_finds_names_and_strong_words_with_their_path() {
     );
     assert_eq!(folder.stdout("topics model.tsv --search pear --top 0"), "food > fruit: *pear*\n");
     assert_eq!(folder.stdout("topics model.tsv --search quince"), "no topic has quince\n");
+    // Words that begin so, not words that have it inside.
+    assert_eq!(folder.stdout("topics model.tsv --search ear"), "no topic has ear\n");
     // All of the words, each in the name or in a token.
     let output = folder.noisyor("topics model.tsv --search").arg("fru pear").output().expect("it starts");
     assert_eq!(output.stdout, "food > *fruit*: *pear*, apple\n".as_bytes());

@@ -1,7 +1,9 @@
 //! An explanation as text for a terminal.
 
 use super::document::Document;
-use noisyor::explain::{Branch, Explainer, Explanation, Term, TermKind, TopicPart, Why, WordView};
+use noisyor::explain::{
+    Branch, Explainer, Explanation, Term, TermKind, TopicPart, Why, WordView, probability_text,
+};
 use noisyor::network::Network;
 use noisyor::report::columns::{fit, fit_list, plain, width};
 use std::fmt::Write as _;
@@ -27,8 +29,8 @@ pub(super) fn explanation(
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{}: {} words, {} of {} topics considered are on; bound ({}) {:.4} nats",
-        fit(&plain(&document.heading), columns.saturating_sub(12).max(NAME_COLUMNS)),
+        "{}\n{} words; {} of {} topics considered are on; bound ({}) {:.4} nats",
+        fit(&plain(&document.heading), columns),
         explanation.tokens.len(),
         on.len(),
         explanation.topics.len(),
@@ -52,7 +54,8 @@ pub(super) fn explanation(
             write_off(&mut text, explainer, explanation, part, columns);
         }
         if let Some(next) = off.get(OFF_SHOWN) {
-            let _ = writeln!(text, "  and {} more, at most {}", off.len() - OFF_SHOWN, probability(next.q));
+            let _ =
+                writeln!(text, "  and {} more, at most {}", off.len() - OFF_SHOWN, probability_text(next.q));
         }
     }
     text
@@ -67,17 +70,6 @@ fn write_list(text: &mut String, heading: &str, words: &[String], columns: usize
 
 fn name(network: &Network, node: u32) -> String {
     fit(&plain(network.names.of(node)), NAME_COLUMNS)
-}
-
-/// Two digits, more where it is all but certain either way.
-fn probability(q: f64) -> String {
-    if q > 0.9995 {
-        ">0.999".to_owned()
-    } else if q < 0.0005 {
-        "<0.001".to_owned()
-    } else {
-        format!("{q:.3}")
-    }
 }
 
 fn percent(share: f64) -> String {
@@ -98,8 +90,11 @@ fn write_branches(
             (_, true) => ("└─ ", "   "),
             (_, false) => ("├─ ", "│  "),
         };
-        let line =
-            format!("{indent}{stem}{} {}", name(network, branch.topic.topic), probability(branch.topic.q));
+        let line = format!(
+            "{indent}{stem}{} {}",
+            name(network, branch.topic.topic),
+            probability_text(branch.topic.q)
+        );
         text.push_str(&line);
         let word = |&(node, share): &(u32, f64)| format!("{} {}", name(network, node), percent(share));
         let words: Vec<String> = branch.words.iter().map(word).collect();
@@ -112,11 +107,15 @@ fn write_branches(
     }
 }
 
-/// Words of several topics, here or elsewhere, and words that no topic explains.
+/// Words that more than one topic has, here or elsewhere, and words that the leak explains.
 fn write_words(text: &mut String, network: &Network, words: &[WordView<'_>], columns: usize) {
-    let explained = words.iter().filter(|word| !word.topics.is_empty());
-    let mut several: Vec<&WordView<'_>> =
-        explained.filter(|word| word.is_split() || !word.elsewhere.is_empty()).collect();
+    let (mut by_leak, explained): (Vec<&WordView<'_>>, Vec<&WordView<'_>>) =
+        words.iter().partition(|word| word.is_of_leak());
+    // Words of a topic that is off stand under no topic: they are told here.
+    let is_told = |word: &&WordView<'_>| {
+        word.is_split() || !word.elsewhere.is_empty() || word.topics.iter().all(|source| source.q < 0.5)
+    };
+    let mut several: Vec<&WordView<'_>> = explained.into_iter().filter(is_told).collect();
     let second = |word: &WordView<'_>| word.topics.get(1).map_or(0.0, |source| source.share);
     let other = |word: &WordView<'_>| word.elsewhere.first().map_or(0.0, |other| other.1);
     several.sort_by(|a, b| second(b).total_cmp(&second(a)).then(other(b).total_cmp(&other(a))));
@@ -128,14 +127,19 @@ fn write_words(text: &mut String, network: &Network, words: &[WordView<'_>], col
         }
         write_more(text, several.len().saturating_sub(SPLIT_SHOWN));
     }
-    let mut alone: Vec<&WordView<'_>> = words.iter().filter(|word| word.topics.is_empty()).collect();
-    alone.sort_by(|a, b| b.cause.cost.total_cmp(&a.cause.cost).then(a.node.cmp(&b.node)));
-    if !alone.is_empty() {
-        text.push_str("\nwords that only the leak explains, and what each costs in nats\n");
-        let item = |word: &&WordView<'_>| format!("{} {:.1}", name(network, word.node), word.cause.cost);
-        let items: Vec<String> = alone.iter().take(LEAK_SHOWN).map(item).collect();
+    by_leak.sort_by(|a, b| b.cause.cost.total_cmp(&a.cause.cost).then(a.node.cmp(&b.node)));
+    if !by_leak.is_empty() {
+        text.push_str("\nwords that only the leak explains, with their cost in nats\n");
+        let item = |word: &&WordView<'_>| {
+            let item = format!("{} {:.1}", name(network, word.node), word.cause.cost);
+            match word.topics.first() {
+                Some(main) => format!("{item} ({} {})", name(network, main.topic), percent(main.share)),
+                None => item,
+            }
+        };
+        let items: Vec<String> = by_leak.iter().take(LEAK_SHOWN).map(item).collect();
         let _ = writeln!(text, "  {}", fit_list(&items, columns - 2));
-        write_more(text, alone.len().saturating_sub(LEAK_SHOWN));
+        write_more(text, by_leak.len().saturating_sub(LEAK_SHOWN));
     }
 }
 
@@ -156,9 +160,11 @@ fn write_split(text: &mut String, network: &Network, word: &WordView<'_>, longes
     if word.cause.leak_share >= 0.005 {
         parts.push(format!("leak {}", percent(word.cause.leak_share)));
     }
-    let elsewhere =
-        word.elsewhere.iter().take(3).map(|&(topic, _)| format!("elsewhere {}", name(network, topic)));
-    parts.extend(elsewhere);
+    let elsewhere = word.elsewhere.iter().take(3).enumerate();
+    parts.extend(elsewhere.map(|(at, &(topic, _))| {
+        let heading = if at == 0 { "elsewhere " } else { "" };
+        format!("{heading}{}", name(network, topic))
+    }));
     let _ = writeln!(text, "  {own}{pad}  {}", fit_list(&parts, columns.saturating_sub(longest + 4)));
 }
 
@@ -172,7 +178,7 @@ fn write_off(
 ) {
     let network = explainer.network();
     let why = explainer.why(explanation, part.topic);
-    let line = format!("  {} {}: ", name(network, part.topic), probability(part.q));
+    let line = format!("  {} {}: ", name(network, part.topic), probability_text(part.q));
     let mut terms: Vec<&Term> = why.terms.iter().filter(|term| term.value.abs() >= 0.05).collect();
     terms.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
     let (for_it, against): (Vec<&Term>, Vec<&Term>) = terms.into_iter().partition(|term| term.value > 0.0);
@@ -204,7 +210,7 @@ pub(super) fn why(network: &Network, why: &Why, columns: usize) -> String {
     };
     let name = plain(network.names.of(why.topic));
     let mut text =
-        format!("why {} {state}: q {}\n", fit(&name, columns.saturating_sub(20)), probability(why.q));
+        format!("why {} {state}: q {}\n", fit(&name, columns.saturating_sub(20)), probability_text(why.q));
     let (shown, more) = why.shortened(TERMS_SHOWN);
     for term in &shown {
         let line = format!("  {:+9.3}  {}", term.value, describe(network, term));

@@ -1,7 +1,7 @@
 //! The picture for Graphviz.
 
 use super::Picture;
-use crate::explain::Explanation;
+use crate::explain::{Explanation, probability_text};
 use crate::markup::dot as quoted;
 use crate::network::Network;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub fn dot(network: &Network, explanation: &Explanation) -> String {
         } else {
             "shape=box, style=dashed, fontcolor=gray50"
         };
-        let label = quoted(&format!("{}\n{:.3}", picture.name(part.topic), part.q));
+        let label = quoted(&format!("{}\n{}", picture.name(part.topic), probability_text(part.q)));
         let _ = writeln!(
             text,
             "  n{} [label={label}, {style}, q={}, log_odds={}];",

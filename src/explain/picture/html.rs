@@ -1,7 +1,7 @@
 //! One self-contained page: the picture, every word with the topics that explain it, every topic with the terms of its log-odds.
 
 use super::{MAX_OFF, MAX_ON, svg};
-use crate::explain::{Explainer, Explanation, Term, TermKind, TopicPart};
+use crate::explain::{Explainer, Explanation, Term, TermKind, TopicPart, probability_text};
 use crate::markup::xml;
 use crate::network::Network;
 use std::fmt::Write as _;
@@ -85,9 +85,9 @@ fn write_topics(
         let why = explainer.why(explanation, part.topic);
         let _ = writeln!(
             page,
-            "<details><summary><bdi>{}</bdi> {:.3} <span class=\"quiet\">log-odds {:+.2}</span></summary><table>",
+            "<details><summary><bdi>{}</bdi> {} <span class=\"quiet\">log-odds {:+.2}</span></summary><table>",
             xml(network.names.of(part.topic)),
-            part.q,
+            xml(&probability_text(part.q)),
             part.log_odds
         );
         let (shown, more) = why.shortened(MAX_TERMS);

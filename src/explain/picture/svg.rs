@@ -1,10 +1,10 @@
 //! The picture as SVG: topics by layer, words below, each with a bar of the shares that explain it.
 
 use super::{Link, Picture};
-use crate::explain::{Explanation, WordView};
+use crate::explain::{Explanation, WordView, probability_text};
 use crate::markup::xml;
 use crate::network::Network;
-use crate::report::columns::fit;
+use crate::report::columns::{fit, width};
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 
@@ -18,8 +18,9 @@ const TOPIC_PITCH: f64 = 146.0;
 const ROW: usize = 7;
 const ROW_GAP: f64 = 62.0;
 const BAR: (f64, f64) = (12.0, 34.0);
-/// Room for words, which hang down at an angle.
-const WORD_ROOM: f64 = 150.0;
+/// Words hang down at an angle: what they take, per column, and what is below.
+const COLUMN_HEIGHT: f64 = 6.5;
+const BELOW: f64 = 50.0;
 /// Names are cut to so many columns.
 const TOPIC_COLUMNS: usize = 17;
 const WORD_COLUMNS: usize = 20;
@@ -101,14 +102,16 @@ impl Layout {
     fn new(picture: &Picture<'_>) -> Self {
         let levels = levels(picture);
         let widest = levels.iter().map(|level| level.len().min(ROW)).max().unwrap_or(0);
-        let room = (picture.words.len() as f64 * WORD_PITCH).max(widest as f64 * TOPIC_PITCH) + 2.0 * MARGIN;
-        let width = room.max(MIN_WIDTH);
-        let slot = |at: usize, n: usize| MARGIN + (at as f64 + 0.5) * (width - 2.0 * MARGIN) / n as f64;
+        let needed =
+            (picture.words.len() as f64 * WORD_PITCH).max(widest as f64 * TOPIC_PITCH) + 2.0 * MARGIN;
+        let room = needed.max(MIN_WIDTH);
+        let slot = |at: usize, n: usize| MARGIN + (at as f64 + 0.5) * (room - 2.0 * MARGIN) / n as f64;
         let n_rows: usize = levels.iter().map(|level| level.len().div_ceil(ROW)).sum();
         let word_y = MARGIN + n_rows as f64 * ROW_GAP + 20.0;
+        let longest = picture.words.iter().map(|word| width(&label(picture, word))).max().unwrap_or(0);
         let mut layout = Self {
-            width,
-            height: word_y + BAR.1 + WORD_ROOM,
+            width: room,
+            height: word_y + BAR.1 + longest as f64 * COLUMN_HEIGHT + BELOW,
             at: FxHashMap::default(),
             colour: FxHashMap::default(),
         };
@@ -125,7 +128,8 @@ impl Layout {
             topics.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             for (at, &(_, topic)) in topics.iter().enumerate() {
                 let y = MARGIN + (first_row + at % n_rows) as f64 * ROW_GAP;
-                layout.at.insert(topic, (slot(at, topics.len()), y));
+                let edge = TOPIC.0 / 2.0 + 4.0;
+                layout.at.insert(topic, (slot(at, topics.len()).clamp(edge, room - edge), y));
             }
         }
         let on = picture.topics[..picture.n_on].iter().enumerate();
@@ -192,10 +196,10 @@ fn write_topic(svg: &mut String, picture: &Picture<'_>, layout: &Layout, place: 
     );
     let _ = write!(
         svg,
-        r#"<text x="{x:.1}" y="{:.1}">{name}</text><text x="{x:.1}" y="{:.1}" font-size="10">{:.3}</text></g>"#,
+        r#"<text x="{x:.1}" y="{:.1}">{name}</text><text x="{x:.1}" y="{:.1}" font-size="10">{}</text></g>"#,
         y + 14.0,
         y + 26.0,
-        part.q
+        xml(&probability_text(part.q))
     );
 }
 
@@ -227,6 +231,10 @@ fn write_word(svg: &mut String, picture: &Picture<'_>, layout: &Layout, word: &W
         r#"<text class="nx-word"{weight} transform="translate({:.1} {:.1}) rotate(60)">{}</text></g>"#,
         x - 2.0,
         y + BAR.1 + 12.0,
-        xml(&fit(picture.name(word.node), WORD_COLUMNS))
+        xml(&label(picture, word))
     );
+}
+
+fn label(picture: &Picture<'_>, word: &WordView<'_>) -> String {
+    fit(picture.name(word.node), WORD_COLUMNS)
 }
