@@ -7,10 +7,11 @@ mod common;
 use common::*;
 use noisyor::corpus::{align, sample_corpus, sample_network};
 use noisyor::estep::oracle::Point;
-use noisyor::estep::{Bound, EStepOptions};
+use noisyor::estep::{Bound, EStepOptions, Monitor};
 use noisyor::explain::{Explainer, Explanation, TermKind, TopicPart};
 use noisyor::network::Network;
 use noisyor::numeric::f64::{beta, log1mexp};
+use std::sync::atomic::Ordering;
 
 /// Log-odds that q itself can tell: beyond, 1 - q has too few digits in f64.
 const TELLABLE: f64 = 20.0;
@@ -191,4 +192,13 @@ fn faulty_weights_are_named() {
     let network = network_of(1, 1, &[(0, 1, f64::NAN)], vec![0.1, 0.1]);
     let message = Explainer::new(&network, Bound::Tail).unwrap_err().to_string();
     assert!(message.contains("t0") && message.contains("w0"), "{message}");
+}
+
+#[test]
+fn a_stop_request_ends_it() {
+    let (network, monitor) = (sample_network().unwrap(), Monitor::default());
+    let explainer = Explainer::new(&network, Bound::Full).unwrap();
+    assert_eq!(explainer.explain_while(&[1, 2], &monitor).unwrap(), explainer.explain(&[1, 2]));
+    monitor.stop.store(true, Ordering::SeqCst);
+    assert!(matches!(explainer.explain_while(&[1, 2], &monitor), Err(noisyor::Error::Interrupted)));
 }

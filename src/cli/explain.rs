@@ -7,12 +7,13 @@ use super::Common;
 use super::common::{columns, interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::BoundArg;
+use super::progress::Progress;
 use anyhow::Result;
 use document::Document;
 use noisyor::explain::{Explainer, explanation_json, picture, why_json};
 use noisyor::files;
 use noisyor::network::load_model;
-use noisyor::report::find_topic;
+use noisyor::report::{columns::fit_lines, find_topic};
 use noisyor::{Error, Result as LibResult};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -99,7 +100,9 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let document = Document::read(&args, &network, common, &monitor)?;
     monitor.go_on()?;
     let explainer = Explainer::new(&network, args.bound.bound())?;
-    let explanation = explainer.explain(&document.tokens);
+    let progress = Progress::open(common, &monitor, "explaining");
+    let explanation = explainer.explain_while(&document.tokens, &monitor)?;
+    drop(progress);
     let why = why.map(|topic| explainer.why(&explanation, topic));
     if explanation.last_move > CREEPS {
         common.warn(format_args!(
@@ -125,10 +128,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         result["why"] = why.as_ref().map_or(Value::Null, |why| why_json(&network, why));
         return print(format_args!("{result}\n"));
     }
-    let mut text = text::explanation(&explainer, &explanation, &document, columns(args.width));
+    let columns = columns(args.width);
+    let mut text = text::explanation(&explainer, &explanation, &document, columns);
     if let Some(why) = &why {
         text += "\n";
-        text += &text::why(&network, why, columns(args.width));
+        text += &text::why(&network, why, columns);
     }
-    print(text)
+    // Lists are made to fit; names and headings may not be.
+    print(fit_lines(&text, columns))
 }

@@ -13,7 +13,9 @@
 
 use super::Explainer;
 use super::optimum::Optimum;
+use crate::error::Result;
 use crate::estep::Bound;
+use crate::monitor::Monitor;
 use crate::numeric::f64::{log1mexp, log1mexp_slope};
 
 /// One document's local model at its variational optimum.
@@ -139,7 +141,17 @@ fn by_log_odds<'a>(topics: impl Iterator<Item = &'a TopicPart>) -> Vec<&'a Topic
 impl Explainer<'_> {
     /// Explains a document, given as token numbers; those that the network does not have are left out.
     pub fn explain(&self, tokens: &[u32]) -> Explanation {
-        let optimum = Optimum::find(self, tokens);
+        self.explanation(Optimum::find(self, tokens, &Monitor::default()))
+    }
+
+    /// The same, until the user asks to stop: all topics of a large network take a while.
+    pub fn explain_while(&self, tokens: &[u32], monitor: &Monitor) -> Result<Explanation> {
+        let optimum = Optimum::find(self, tokens, monitor);
+        monitor.go_on()?;
+        Ok(self.explanation(optimum))
+    }
+
+    fn explanation(&self, optimum: Optimum) -> Explanation {
         let n_topics = optimum.topics().end;
         let id = |place: usize| optimum.batch.nodes[place].id;
         let mut topics: Vec<TopicPart> = (0..n_topics)

@@ -5,6 +5,7 @@ use super::Explainer;
 use crate::batch::{Batch, Packer};
 use crate::corpus::{Corpus, Item, align};
 use crate::estep::{Bound, cpu::GROWTH};
+use crate::monitor::Monitor;
 use crate::numeric::{R_MIN, f64::log1mexp_slope, f64::sigmoid, f64::softplus};
 use std::ops::Range;
 
@@ -69,17 +70,19 @@ impl Edge {
 }
 
 impl Optimum {
-    /// Runs the E-step of a document, tokens by number; those that the network does not have are left out.
-    pub(super) fn find(explainer: &Explainer<'_>, tokens: &[u32]) -> Self {
+    /// Runs the E-step of a document, tokens by number; those that the network does not have are left out. Where the user asks to
+    /// stop, it ends as it stands.
+    pub(super) fn find(explainer: &Explainer<'_>, tokens: &[u32], monitor: &Monitor) -> Self {
         let mut optimum = Self::start(explainer, tokens);
         let colours = optimum.colours();
-        while optimum.n_alternations < MAX_ALTERNATIONS && optimum.last_move > TOLERANCE {
+        let goes_on = |optimum: &Self| optimum.n_alternations < MAX_ALTERNATIONS && monitor.go_on().is_ok();
+        while optimum.last_move > TOLERANCE && goes_on(&optimum) {
             optimum.n_alternations += 1;
             optimum.last_move = optimum.sweep(&colours);
             optimum.update_r();
         }
         for _ in 0..MAX_LAST_SWEEPS {
-            if optimum.sweep(&colours) <= LAST_TOLERANCE {
+            if optimum.sweep(&colours) <= LAST_TOLERANCE || monitor.go_on().is_err() {
                 break;
             }
         }

@@ -41,6 +41,11 @@ pub fn fit(text: &str, columns: usize) -> String {
     text.chars().take(n_chars).take_while(fits).collect::<String>() + "…"
 }
 
+/// Every line of a text in so many columns.
+pub fn fit_lines(text: &str, columns: usize) -> String {
+    text.lines().map(|line| fit(line, columns) + "\n").collect()
+}
+
 /// As many items as fit, with commas between them and an ellipsis if some are left out. A first item that does not fit is cut.
 pub fn fit_list<T: AsRef<str>>(items: &[T], columns: usize) -> String {
     let mut list = String::new();
@@ -61,6 +66,20 @@ pub fn fit_list<T: AsRef<str>>(items: &[T], columns: usize) -> String {
         list.push_str(item);
     }
     list
+}
+
+/// All items with commas between them, in as many lines as it takes; an item that does not fit a line is cut.
+pub fn wrap_list<T: AsRef<str>>(items: &[T], columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let comma = if at + 1 < items.len() { "," } else { "" };
+        let item = fit(item.as_ref(), columns.saturating_sub(width(comma))) + comma;
+        match lines.last_mut().filter(|line| width(line) + 1 + width(&item) <= columns) {
+            Some(line) => line.extend([" ", &item]),
+            None => lines.push(item),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -84,6 +103,9 @@ mod tests {
         assert_eq!(fit_list(&["one", "two", "three"], 11), "one, two, …");
         assert_eq!(fit_list(&["one", "two", "three"], 15), "one, two, three");
         assert_eq!(fit_list(&["one", "two"], UNLIMITED), "one, two");
+        assert_eq!(wrap_list(&["one", "two", "three"], 9), ["one, two,", "three"]);
+        assert_eq!(wrap_list(&["one", "sixteen"], 6), ["one,", "sixte…"]);
+        assert!(wrap_list::<&str>(&[], 6).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use noisyor::explain::{
     Branch, Explainer, Explanation, Term, TermKind, TopicPart, Why, WordView, probability_text,
 };
 use noisyor::network::Network;
-use noisyor::report::columns::{fit, fit_list, plain, width};
+use noisyor::report::columns::{fit, fit_list, plain, width, wrap_list};
 use std::fmt::Write as _;
 
 /// Topics that are off, words of several topics, and words that only the leak explains: so many of each.
@@ -29,7 +29,7 @@ pub(super) fn explanation(
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{}\n{} words; {} of {} topics considered are on; bound ({}) {:.4} nats",
+        "{}\n{} words; {} of {} topics considered are on\nbound ({}) {:.4} nats",
         fit(&plain(&document.heading), columns),
         explanation.tokens.len(),
         on.len(),
@@ -138,7 +138,7 @@ fn write_words(text: &mut String, network: &Network, words: &[WordView<'_>], col
             }
         };
         let items: Vec<String> = by_leak.iter().take(LEAK_SHOWN).map(item).collect();
-        let _ = writeln!(text, "  {}", fit_list(&items, columns - 2));
+        wrap_list(&items, columns - 2).iter().for_each(|line| text.extend(["  ", line, "\n"]));
         write_more(text, by_leak.len().saturating_sub(LEAK_SHOWN));
     }
 }
@@ -213,8 +213,7 @@ pub(super) fn why(network: &Network, why: &Why, columns: usize) -> String {
         format!("why {} {state}: q {}\n", fit(&name, columns.saturating_sub(20)), probability_text(why.q));
     let (shown, more) = why.shortened(TERMS_SHOWN);
     for term in &shown {
-        let line = format!("  {:+9.3}  {}", term.value, describe(network, term));
-        let _ = writeln!(text, "{}", fit(&line, columns));
+        let _ = writeln!(text, "  {:+9.3}  {}", term.value, describe(network, term));
     }
     if let Some((n, value)) = more {
         let _ = writeln!(text, "  {value:+9.3}  {n} smaller terms");
