@@ -89,7 +89,7 @@ fn print_tree(args: &Args, network: &Network, common: &Common) -> Result<()> {
     }
     let mut left_out = 0;
     if args.depth.is_none() && std::io::stdout().is_terminal() {
-        left_out = shorten(&mut trees);
+        left_out = TopicTree::shorten(&mut trees, MAX_LINES);
     }
     print(TopicTree::text_within(&trees, columns(args.width)))?;
     if left_out > 0 {
@@ -98,24 +98,6 @@ fn print_tree(args: &Args, network: &Network, common: &Common) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Cuts the hierarchy to the levels that make up to [`MAX_LINES`] lines, at least one; returns how many topics that leaves out.
-fn shorten(trees: &mut Vec<TopicTree>) -> usize {
-    let sizes = TopicTree::level_sizes(trees);
-    let mut shown = 0;
-    let fits = |&&size: &&usize| {
-        shown += size;
-        shown <= MAX_LINES
-    };
-    let depth = sizes.iter().take_while(fits).count().max(1);
-    trees.iter_mut().for_each(|tree| tree.cut(depth));
-    if trees.len() > MAX_LINES {
-        trees.sort_by(|a, b| b.p.total_cmp(&a.p));
-        trees.truncate(MAX_LINES);
-    }
-    let kept: usize = TopicTree::level_sizes(trees).iter().sum();
-    sizes.iter().sum::<usize>() - kept
 }
 
 fn search(args: &Args, network: &Network, words: &str, common: &Common) -> Result<()> {

@@ -111,8 +111,26 @@ impl TopicTree {
         text
     }
 
+    /// Keeps the levels that make up to so many lines, at least one level, and of that the most frequent topics; returns how
+    /// many topics are left out.
+    pub fn shorten(trees: &mut Vec<Self>, max_lines: usize) -> usize {
+        let sizes = Self::level_sizes(trees);
+        let mut shown = 0;
+        let fits = |&&size: &&usize| {
+            shown += size;
+            shown <= max_lines
+        };
+        let depth = sizes.iter().take_while(fits).count().max(1);
+        trees.iter_mut().for_each(|tree| tree.cut(depth));
+        if trees.len() > max_lines {
+            trees.sort_by(|a, b| b.p.total_cmp(&a.p));
+            trees.truncate(max_lines);
+        }
+        sizes.iter().sum::<usize>() - Self::level_sizes(trees).iter().sum::<usize>()
+    }
+
     /// How many topics each level has.
-    pub fn level_sizes(trees: &[Self]) -> Vec<usize> {
+    fn level_sizes(trees: &[Self]) -> Vec<usize> {
         let mut sizes = Vec::new();
         let mut level: Vec<&Self> = trees.iter().collect();
         while !level.is_empty() {
@@ -122,8 +140,8 @@ impl TopicTree {
         sizes
     }
 
-    /// Leaves out all levels below `depth`, which is at least one.
-    pub fn cut(&mut self, depth: usize) {
+    /// Leaves out all levels below `depth`.
+    fn cut(&mut self, depth: usize) {
         if depth <= 1 {
             self.topics.clear();
         }
@@ -159,5 +177,35 @@ impl TopicTree {
             0 => format!(" (also {})", names.join(", ")),
             more => format!(" (also {} and {more} more)", names.join(", ")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(name: &str, p: f64, topics: Vec<TopicTree>) -> TopicTree {
+        TopicTree { topic: name.to_owned(), p, tokens: Vec::new(), topics, also: Vec::new() }
+    }
+
+    #[test]
+    fn a_giant_is_cut_to_whole_levels_then_to_its_most_frequent_roots() {
+        let leaves = |n: usize| (0..n).map(|at| tree(&format!("leaf {at}"), 0.1, Vec::new())).collect();
+        let whole = vec![
+            tree("rare", 0.1, vec![tree("inner", 0.5, leaves(3))]),
+            tree("often", 0.9, vec![tree("other", 0.5, leaves(2))]),
+        ];
+        for (max_lines, left_out, text) in [
+            (9, 0, TopicTree::text(&whole)),
+            (8, 5, "rare\n└─ inner\noften\n└─ other\n".to_owned()),
+            (4, 5, "rare\n└─ inner\noften\n└─ other\n".to_owned()),
+            (3, 7, "rare\noften\n".to_owned()),
+            (1, 8, "often\n".to_owned()),
+        ] {
+            let mut trees = whole.clone();
+            assert_eq!(TopicTree::shorten(&mut trees, max_lines), left_out, "{max_lines} lines");
+            assert_eq!(TopicTree::text(&trees), text, "{max_lines} lines");
+        }
+        assert_eq!(TopicTree::shorten(&mut Vec::new(), 5), 0);
     }
 }

@@ -60,6 +60,9 @@ pub fn tokens_of_text(text: &str, vocab: &[String]) -> Result<TextTokens> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::read::open_stream;
+    use crate::corpus::{Corpus, IngestOptions, ingest_reader};
+    use crate::monitor::Monitor;
 
     fn split(text: &str, vocab: &[&str]) -> (Vec<String>, Vec<String>, Vec<String>) {
         let vocab: Vec<String> = vocab.iter().map(|name| (*name).to_owned()).collect();
@@ -79,5 +82,28 @@ mod tests {
         // A stop word that is part of a phrase comes through, and a full stop parts two words.
         assert_eq!(split("The Who. New. York", &vocab).0, ["york", "the who", "new"]);
         assert_eq!(split("", &vocab), Default::default());
+    }
+
+    #[test]
+    fn a_text_is_split_as_a_corpus_is() {
+        let texts = [
+            "New York's rain, New-York the Who",
+            "the new the york new new york",
+            "",
+            "Ünï rain—new york RAIN",
+            "new. York, new; the. who",
+        ];
+        let vocab: Vec<String> = ["new york", "york", "rain", "the who", "ünï"].map(str::to_owned).to_vec();
+        let options = IngestOptions { vocab: Some(vocab.clone()), ..IngestOptions::default() };
+        let lines: String =
+            texts.iter().map(|text| serde_json::json!({"text": text}).to_string() + "\n").collect();
+        let stream = std::io::Cursor::new(lines.into_bytes());
+        let reader = open_stream("texts.jsonl".as_ref(), stream, &options.read).unwrap();
+        let mut corpus = Corpus::default();
+        let name = "texts.jsonl".as_ref();
+        ingest_reader(name, reader, &options, &mut corpus, &Monitor::default()).unwrap();
+        for (doc_ix, text) in texts.iter().enumerate() {
+            assert_eq!(tokens_of_text(text, &vocab).unwrap().tokens, corpus.tokens(doc_ix), "{text}");
+        }
     }
 }
