@@ -1,6 +1,7 @@
 //! Training: options, the epoch loop, the weight step, refinement of the graph, what it tells, the run folder and its checkpoints.
 
 mod checkpoint;
+mod counts;
 mod event;
 mod folder;
 mod options;
@@ -14,6 +15,7 @@ mod step;
 mod trainer;
 
 pub use checkpoint::Checkpoint;
+pub(crate) use counts::Ledger;
 pub use event::{Event, Metrics, RefineStage};
 pub use folder::{Found, RunFolder};
 pub use options::{BatchSize, CheckedOptions, StepRule, TrainOptions};

@@ -150,7 +150,7 @@ impl Refinement {
             Todo::Train(0) => self.todo = Todo::Judge,
             Todo::Train(left) => {
                 // Full-batch epochs, because the counts of small batches lose young topics.
-                if trainer.take_slice(0..trainer.n_docs())? {
+                if trainer.take_slice(trainer.whole())? {
                     trainer.state.full_steps += 1;
                     self.todo = Todo::Train(left - 1);
                 }
