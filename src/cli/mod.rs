@@ -8,6 +8,7 @@ mod corpus_args;
 mod devices;
 mod estep_args;
 mod eval;
+mod figures;
 mod graph;
 mod graph_args;
 mod infer;
