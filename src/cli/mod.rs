@@ -18,6 +18,7 @@ mod progress;
 mod synth;
 mod topics;
 mod train;
+mod watch;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
@@ -46,6 +47,7 @@ enum Command {
     Corpus(corpus::Args),
     Graph(graph::Args),
     Plan(Box<plan::Args>),
+    Watch(watch::Args),
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
@@ -82,6 +84,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Corpus(args) => corpus::run(args, &common),
         Command::Graph(args) => graph::run(args, &common),
         Command::Plan(args) => plan::run(*args, &common),
+        Command::Watch(args) => watch::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),

@@ -191,7 +191,8 @@ fn follow_with(
         while seen.front().is_some_and(|(then, _)| now - *then > RATE_OVER) {
             seen.pop_front();
         }
-        let seconds_left = rate.filter(|&rate| rate > 0.0).map(|rate| whole.saturating_sub(n_done) as f64 / rate);
+        let seconds_left =
+            rate.filter(|&rate| rate > 0.0).map(|rate| whole.saturating_sub(n_done) as f64 / rate);
         let pace = Pace { rate, seconds_left };
         if !bar.is_hidden() {
             let columns = terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns));

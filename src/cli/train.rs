@@ -10,11 +10,11 @@ mod resume;
 mod update;
 mod watching;
 
+use super::Common;
 use super::common::{BackendArgs, interruptible};
 use super::corpus_args::{CorpusArgs, Verifying};
 use super::estep_args::EStepArgs;
 use super::graph_args::GraphArgs;
-use super::Common;
 use anyhow::Result;
 pub(super) use args::TrainingArgs;
 use checkpoints::{CheckpointArgs, Keeper};

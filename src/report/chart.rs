@@ -21,7 +21,8 @@ pub fn chart(series: Series<'_>, columns: usize, rows: usize) -> Vec<String> {
     let last_x = all().map(|point| point.0).fold(f64::NEG_INFINITY, f64::max);
     let first_x = all().map(|point| point.0).fold(f64::INFINITY, f64::min).min(0.0);
     let late = || all().filter(|point| point.0 >= first_x + (last_x - first_x) / 4.0);
-    let (low, high) = late().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &(_, y)| (low.min(y), high.max(y)));
+    let (low, high) =
+        late().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &(_, y)| (low.min(y), high.max(y)));
     if !(low <= high && rows >= 4) {
         return Vec::new();
     }
@@ -35,7 +36,13 @@ pub fn chart(series: Series<'_>, columns: usize, rows: usize) -> Vec<String> {
     let Some(n_columns) = columns.checked_sub(label_width + 2).filter(|&columns| columns >= 8) else {
         return Vec::new();
     };
-    let mut canvas = Canvas { x: (first_x, last_x), y: (low, high), n_columns, n_rows, cells: vec![0; n_columns * n_rows] };
+    let mut canvas = Canvas {
+        x: (first_x, last_x),
+        y: (low, high),
+        n_columns,
+        n_rows,
+        cells: vec![0; n_columns * n_rows],
+    };
     canvas.draw_line(series.line);
     let marked = canvas.marks(series.marks);
     let mut text = Vec::new();
@@ -70,7 +77,8 @@ struct Canvas {
 impl Canvas {
     /// Where a point is, in dots from the left and from the top; outside of the chart where it lies outside of its range.
     fn dot(&self, (x, y): (f64, f64)) -> (f64, f64) {
-        let share = |value: f64, (from, to): (f64, f64)| if to > from { (value - from) / (to - from) } else { 0.5 };
+        let share =
+            |value: f64, (from, to): (f64, f64)| if to > from { (value - from) / (to - from) } else { 0.5 };
         let (n_x, n_y) = (2 * self.n_columns, 4 * self.n_rows);
         (share(x, self.x) * (n_x - 1) as f64, (1.0 - share(y, self.y)) * (n_y - 1) as f64)
     }
@@ -84,8 +92,11 @@ impl Canvas {
     }
 
     fn draw_line(&mut self, points: &[(f64, f64)]) {
-        let points: Vec<(f64, f64)> =
-            points.iter().filter(|(x, y)| x.is_finite() && y.is_finite()).map(|&point| self.dot(point)).collect();
+        let points: Vec<(f64, f64)> = points
+            .iter()
+            .filter(|(x, y)| x.is_finite() && y.is_finite())
+            .map(|&point| self.dot(point))
+            .collect();
         let single = points.first().map(|&point| (point, point));
         let pairs = points.windows(2).map(|pair| (pair[0], pair[1]));
         for (from, to) in single.into_iter().chain(pairs) {
@@ -142,14 +153,22 @@ mod tests {
 
     #[test]
     fn odd_points_and_small_places() {
-        let nothing = |line: &[(f64, f64)], columns, rows| chart(Series { line, marks: &[] }, columns, rows).is_empty();
+        let nothing =
+            |line: &[(f64, f64)], columns, rows| chart(Series { line, marks: &[] }, columns, rows).is_empty();
         assert!(nothing(&[], 80, 20));
         assert!(nothing(&[(1.0, f64::NAN)], 80, 20));
-        assert!(nothing(&[(1.0, 1.0)], 5, 20) && nothing(&[(1.0, 1.0)], 80, 3) && nothing(&[(1.0, 1.0)], 0, 0));
+        assert!(
+            nothing(&[(1.0, 1.0)], 5, 20) && nothing(&[(1.0, 1.0)], 80, 3) && nothing(&[(1.0, 1.0)], 0, 0)
+        );
         // One point, the same points, and a first one far below: none is at a loss.
-        for line in [&[(1.0, -3.0)][..], &[(1.0, -3.0), (2.0, -3.0)], &[(1.0, -1e300), (4.0, -3.0), (8.0, -2.0)]] {
+        for line in
+            [&[(1.0, -3.0)][..], &[(1.0, -3.0), (2.0, -3.0)], &[(1.0, -1e300), (4.0, -3.0), (8.0, -2.0)]]
+        {
             let drawn = chart(Series { line, marks: &[] }, 40, 10);
-            assert!(drawn.len() == 10 && drawn.concat().chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)), "{drawn:#?}");
+            assert!(
+                drawn.len() == 10 && drawn.concat().chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)),
+                "{drawn:#?}"
+            );
         }
     }
 }

@@ -116,7 +116,11 @@ impl FollowedMetrics {
 
     fn fault(&self, what: String) -> Error {
         let line = self.metrics.len() as u64 + 1;
-        Error::input(&self.path, Some(line), format!("not a line of metrics: {what}; is this a run of 'train'?"))
+        Error::input(
+            &self.path,
+            Some(line),
+            format!("not a line of metrics: {what}; is this a run of 'train'?"),
+        )
     }
 }
 
@@ -145,7 +149,8 @@ mod tests {
     fn half_lines_wait_and_a_file_cut_back_begins_anew() {
         let folder = tempfile::tempdir().unwrap();
         let mut followed = FollowedMetrics::new(folder.path());
-        let steps = |followed: &FollowedMetrics| followed.metrics().iter().map(|m| m.step).collect::<Vec<_>>();
+        let steps =
+            |followed: &FollowedMetrics| followed.metrics().iter().map(|m| m.step).collect::<Vec<_>>();
         assert_eq!(followed.look().unwrap(), Growth::More(0), "no file yet");
         let path = folder.path().join(METRICS);
         let mut file = File::create(&path).unwrap();

@@ -37,8 +37,9 @@ impl Watching {
         common: &Common,
         monitor: &Arc<Monitor>,
     ) -> Option<Self> {
-        let Event::Started { n_train, n_valid, n_test, n_steps, steps_done, n_batches, refine_epochs, .. } =
-            *event
+        let Event::Started {
+            n_train, n_valid, n_test, n_steps, steps_done, n_batches, refine_epochs, ..
+        } = *event
         else {
             return None;
         };
