@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod common;
+mod compare;
 mod corpus;
 mod corpus_args;
 mod devices;
@@ -48,6 +49,7 @@ enum Command {
     Graph(graph::Args),
     Plan(Box<plan::Args>),
     Watch(watch::Args),
+    Compare(compare::Args),
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
@@ -85,6 +87,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Graph(args) => graph::run(args, &common),
         Command::Plan(args) => plan::run(*args, &common),
         Command::Watch(args) => watch::run(args, &common),
+        Command::Compare(args) => compare::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),

@@ -95,6 +95,11 @@ impl Progress {
         Self { bar, quiet: common.quiet, done, follower: Some(follower) }
     }
 
+    /// Whether it is drawn again and again.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     /// Prints a line above the bar.
     pub(crate) fn line(&self, text: &str) {
         if !self.quiet {

@@ -12,6 +12,7 @@ pub(super) struct Watching {
     progress: Progress,
     status: Arc<Mutex<Status>>,
     n_batches: usize,
+    verbose: bool,
 }
 
 /// Where training stands, and its last figures.
@@ -67,7 +68,7 @@ impl Watching {
             columns.map_or_else(|| status.plain(pace), |columns| status.live(pace, columns))
         };
         let progress = Progress::with_line(common, monitor, n_docs as u64, Box::new(line));
-        Some(Self { progress, status, n_batches })
+        Some(Self { progress, status, n_batches, verbose: common.verbose })
     }
 
     /// Takes over where training stands.
@@ -79,14 +80,16 @@ impl Watching {
         status.train = state.train_elbo().or(status.train);
     }
 
-    /// Prints an evaluation.
+    /// Takes over an evaluation, and prints it where there is no live line that tells it, or more is to be told.
     pub(super) fn evaluated(&self, metrics: &Metrics) {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let last = status.valid;
         status.change = metrics.valid_elbo.zip(last).map(|(now, last)| now - last);
         (status.train, status.valid) = (metrics.train_elbo.or(status.train), metrics.valid_elbo);
         drop(status);
-        self.progress.line(&metrics_line(metrics, last));
+        if self.verbose || !self.progress.is_live() {
+            self.progress.line(&metrics_line(metrics, last));
+        }
     }
 
     /// Prints a change of the graph.

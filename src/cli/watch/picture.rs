@@ -6,9 +6,8 @@ use crate::cli::figures::{grouped, short_time};
 use noisyor::report::{Series, chart};
 use noisyor::train::Metrics;
 
-/// The run in so many columns and rows; what does not fit is cut off, the chart first.
+/// The run in so many columns and rows; where there is not room for all, the chart is left out.
 pub(super) fn draw(run: &Watched, columns: usize, rows: usize) -> String {
-    let below = figures(run);
     let points = |of: fn(&Metrics) -> Option<f64>| -> Vec<(f64, f64)> {
         run.metrics().iter().filter_map(|metrics| Some((metrics.epoch, of(metrics)?))).collect()
     };
@@ -18,15 +17,34 @@ pub(super) fn draw(run: &Watched, columns: usize, rows: usize) -> String {
         false => (&valid, &train[..], "held out ⠤⠒, training ·"),
         true => (&train, &[][..], "training ⠤⠒"),
     };
-    let drawn = chart(Series { line, marks }, columns, rows.saturating_sub(below.len() + 2));
-    let mut lines = vec![tame(&run.path.display().to_string()).replace(['\n', '\t'], " ")];
-    if let Some(metrics) = run.metrics().last().filter(|_| !drawn.is_empty()) {
-        lines.push(format!("{} bound, nats a document: {legend}", metrics.bound));
+    let mut above = vec![tame(&run.path.display().to_string()).replace(['\n', '\t'], " ")];
+    if let Some(metrics) = run.metrics().last() {
+        above.push(format!("{} bound, nats a document: {legend}", metrics.bound));
     }
-    lines.extend(drawn);
-    lines.extend(below);
-    let cut = |line: String| line.chars().take(columns).collect::<String>();
-    lines.into_iter().map(cut).collect::<Vec<_>>().join("\n")
+    let (above, below) = (wrap(&above, columns), wrap(&figures(run), columns));
+    let rows_left = rows.saturating_sub(above.len() + below.len());
+    let drawn = chart(Series { line, marks }, columns, rows_left);
+    [above, drawn, below].concat().join("\n")
+}
+
+/// Lines broken between words where they are longer than the columns there are.
+fn wrap(lines: &[String], columns: usize) -> Vec<String> {
+    let mut wrapped = Vec::new();
+    for line in lines {
+        let (mut row, mut n) = (String::new(), 0);
+        for word in line.split_inclusive(' ') {
+            let length = word.trim_end().chars().count();
+            if n > 0 && n + length > columns {
+                wrapped.push(std::mem::take(&mut row).trim_end().to_owned());
+                n = 0;
+            }
+            // A word that is longer than a line is cut off.
+            row.extend(word.chars().take(columns));
+            n += word.chars().count();
+        }
+        wrapped.push(row.trim_end().to_owned());
+    }
+    wrapped
 }
 
 /// The last figures, the best ones, the pace, and whether it goes on.
