@@ -51,7 +51,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let mut run = Watched::new(&args.run);
     run.look()?;
     if let Some(folder) = &args.tensorboard {
-        if run.goes_on() && folder.canonicalize().ok() == args.run.join("tensorboard").canonicalize().ok() {
+        let own = args.run.join("tensorboard");
+        let is_own = *folder == own
+            || own.canonicalize().is_ok_and(|own| folder.canonicalize().is_ok_and(|it| it == own));
+        if run.goes_on() && is_own {
             let message = "the run goes on and writes there itself; give another folder";
             return Err(Error::Usage(format!("--tensorboard {}: {message}", folder.display())).into());
         }

@@ -155,3 +155,67 @@ impl Index {
         common.into_iter().map(|(topic, _)| topic).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Names, load_bytes};
+    use crate::rng::{Stream, rng};
+    use rand::RngExt;
+    use rand::seq::SliceRandom;
+
+    /// Topics of ten random words each.
+    fn random(n_topics: usize, n_words: usize, seed: u64) -> Network {
+        let mut rng = rng(seed, Stream::Init);
+        let mut lines = String::new();
+        for topic in 0..n_topics {
+            lines += &format!("\tt{topic}\t0.1\n");
+            let mut words: Vec<usize> = (0..n_words).collect();
+            let (words, _) = words.partial_shuffle(&mut rng, 10);
+            for word in words {
+                lines += &format!("t{topic}\tw{word}\t{}\n", rng.random_range(0.1..3.0));
+            }
+        }
+        (0..n_words).for_each(|word| lines += &format!("\tw{word}\t0.01\n"));
+        load_bytes("graph.tsv".as_ref(), lines.as_bytes()).unwrap().into_model("graph.tsv".as_ref()).unwrap()
+    }
+
+    #[test]
+    fn a_model_is_itself_in_any_order() {
+        let a = random(300, 200, 1);
+        let mut order: Vec<u32> = (0..300).collect();
+        order.shuffle(&mut rng(2, Stream::Init));
+        let place = |node: u32| order.iter().position(|&old| old == node).map_or(node, |at| at as u32);
+        let edges: Vec<(u32, u32)> = a.graph.edges().map(|(parent, child)| (place(parent), child)).collect();
+        let (graph, from) = crate::network::Graph::build(300, 200, &edges, &|node| node.to_string()).unwrap();
+        let mut weights = a.weights.clone();
+        weights.edge = from.iter().map(|&edge| a.weights.edge[edge as usize]).collect();
+        let names = Names { topics: (0..300).map(|at| format!("b{at}")).collect(), ..a.names.clone() };
+        let b = Network { graph, weights, names, training: String::new() };
+        let matching = match_topics(&a, &b, &Monitor::default()).unwrap();
+        assert_eq!(matching.pairs.len(), 300);
+        assert!(matching.only_a.is_empty() && matching.only_b.is_empty());
+        for pair in &matching.pairs {
+            assert_eq!(order[pair.b as usize], pair.a);
+            assert!(pair.similarity > 1.0 - 1e-12);
+        }
+    }
+
+    #[test]
+    fn each_topic_is_matched_once_and_the_most_similar_first() {
+        let (a, b) = (random(60, 30, 1), random(80, 30, 2));
+        let matching = match_topics(&a, &b, &Monitor::default()).unwrap();
+        let n = matching.pairs.len();
+        assert!(n > 10, "ten of thirty words are often alike: {n}");
+        assert_eq!((n + matching.only_a.len(), n + matching.only_b.len()), (60, 80));
+        assert!(matching.pairs.is_sorted_by(|x, y| x.similarity >= y.similarity));
+        assert!(matching.pairs.iter().all(|pair| (SAME..=1.0).contains(&pair.similarity)));
+        let distinct = |mut topics: Vec<u32>| {
+            topics.sort_unstable();
+            topics.dedup();
+            topics.len()
+        };
+        assert_eq!(distinct(matching.pairs.iter().map(|pair| pair.a).collect()), n);
+        assert_eq!(distinct(matching.pairs.iter().map(|pair| pair.b).collect()), n);
+    }
+}
