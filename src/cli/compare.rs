@@ -6,7 +6,7 @@ mod text;
 
 use super::common::{BackendArgs, interruptible, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
-use super::figures::grouped;
+use super::figures::{grouped, short_time};
 use super::progress::{Pace, Progress};
 use super::{Common, common};
 use anyhow::Result;
@@ -99,12 +99,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 }
 
 fn matched(a: &Network, b: &Network, common: &Common, monitor: &Arc<Monitor>) -> noisyor::Result<Matching> {
-    let n_topics = (a.graph.n_topics() + b.graph.n_topics()) as u64;
+    let (n_a, n_b) = (a.graph.n_topics() as u64, b.graph.n_topics() as u64);
     let line = move |pace: &Pace, _: Option<usize>| {
-        let rate = pace.rate.map_or(String::new(), |rate| format!(", {}/s", grouped(rate)));
-        format!("matching {} topics{rate}", grouped(n_topics as f64))
+        let left = pace.seconds_left.map_or(String::new(), |left| format!(", {} left", short_time(left)));
+        format!("matching {} topics with {}{left}", grouped(n_a as f64), grouped(n_b as f64))
     };
-    let _progress = Progress::with_line(common, monitor, n_topics, Box::new(line));
+    let _progress = Progress::with_line(common, monitor, 2 * n_a + n_b, Box::new(line));
     match_topics(a, b, monitor)
 }
 

@@ -51,8 +51,8 @@ pub struct Matching {
 /// A topic's words, by ascending number: a vector of length 1, or nothing.
 type Words = Vec<(u32, f64)>;
 
-/// Matches the topics of two models, whose tokens are the same where their names are. Counts topics as documents done, those of
-/// either model once.
+/// Matches the topics of two models, whose tokens are the same where their names are. Counts topics as documents done: those of
+/// either model when their words are known, those of A again when they are compared.
 pub fn match_topics(a: &Network, b: &Network, monitor: &Monitor) -> Result<Matching> {
     // Tokens of B that A does not have get numbers behind those of A.
     let number: FxHashMap<&str, u32> =
@@ -68,7 +68,10 @@ pub fn match_topics(a: &Network, b: &Network, monitor: &Monitor) -> Result<Match
     let similar = |(topic, words): (usize, &Words)| -> Result<Vec<Matched>> {
         monitor.go_on()?;
         let pair = |b: u32| Matched { a: topic as u32, b, similarity: cosine(words, &words_b[b as usize]) };
-        Ok(index.candidates(words).into_iter().map(pair).filter(|pair| pair.similarity >= SAME).collect())
+        let candidates = index.candidates(words).into_iter();
+        let pairs = candidates.map(pair).filter(|pair| pair.similarity >= SAME).collect();
+        monitor.docs_done.fetch_add(1, Ordering::Relaxed);
+        Ok(pairs)
     };
     let found: Vec<Vec<Matched>> = words_a.par_iter().enumerate().map(similar).collect::<Result<_>>()?;
     let mut found: Vec<Matched> = found.concat();

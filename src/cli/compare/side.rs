@@ -1,8 +1,8 @@
 //! One of the two that are compared: a run, or a model alone.
 
-use noisyor::Result;
 use noisyor::network::{Network, load_model};
 use noisyor::train::{Metrics, RunRecord};
+use noisyor::{Error, Result};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 use serde_json::Value;
@@ -37,7 +37,8 @@ pub(super) struct Figures {
 impl Side {
     /// A folder is a run, a file a model.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        Ok(match path.is_dir() {
+        let there = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+        Ok(match there.is_dir() {
             true => Self::Run(Box::new(RunRecord::read(path)?)),
             false => Self::Model(path.to_owned(), Box::new(load_model(path)?)),
         })
