@@ -24,16 +24,16 @@ fn crc32c(bytes: &[u8]) -> u32 {
 
 fn masked(bytes: &[u8]) -> u32 {
     let crc = crc32c(bytes);
-    (crc >> 15 | crc << 17).wrapping_add(0xa282_ead8)
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 /// The records of a file; panics where a length or a checksum is wrong.
 fn records(mut file: &[u8]) -> Vec<Vec<u8>> {
     let mut records = Vec::new();
     while !file.is_empty() {
-        let u32_at = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+        let u32_at = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("so many bytes"));
         assert_eq!(u32_at(8), masked(&file[..8]), "checksum of a length");
-        let length = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
+        let length = u64::from_le_bytes(file[..8].try_into().expect("so many bytes")) as usize;
         assert_eq!(u32_at(12 + length), masked(&file[12..12 + length]), "checksum of a record");
         records.push(file[12..12 + length].to_vec());
         file = &file[16 + length..];
@@ -87,14 +87,16 @@ fn events(folder: &Folder, run: &str) -> Vec<(u64, f64, BTreeMap<String, f32>)> 
     let field = |event: &[u8], number: u64| {
         fields(event).into_iter().find(|field| field.0 == number).map(|field| field.1)
     };
-    assert_eq!(field(&records[0], 3).unwrap(), b"brain.Event:2");
+    assert_eq!(field(&records[0], 3).expect("a version"), b"brain.Event:2");
     let scalar = |(_, value): &(u64, Vec<u8>)| {
-        let tag = String::from_utf8(field(value, 1).unwrap()).unwrap();
-        (tag, f32::from_le_bytes(field(value, 2).unwrap().try_into().unwrap()))
+        let tag = String::from_utf8(field(value, 1).expect("a tag")).expect("UTF-8");
+        (tag, f32::from_le_bytes(field(value, 2).expect("a field").try_into().expect("so many bytes")))
     };
     let event = |event: &Vec<u8>| {
-        let eight = |number: u64| -> [u8; 8] { field(event, number).unwrap().try_into().unwrap() };
-        let scalars = fields(&field(event, 5).unwrap()).iter().map(scalar).collect();
+        let eight = |number: u64| -> [u8; 8] {
+            field(event, number).expect("a field").try_into().expect("so many bytes")
+        };
+        let scalars = fields(&field(event, 5).expect("a field")).iter().map(scalar).collect();
         (u64::from_le_bytes(eight(2)), f64::from_le_bytes(eight(1)), scalars)
     };
     records[1..].iter().map(event).collect()
@@ -105,7 +107,7 @@ fn assert_mirrors(folder: &Folder, run: &str) {
     let (events, metrics) = (events(folder, run), folder.json_lines(&format!("{run}/metrics.jsonl")));
     assert_eq!(events.len(), metrics.len());
     for ((step, _, scalars), line) in events.iter().zip(&metrics) {
-        assert_eq!(*step, line["step"].as_u64().unwrap());
+        assert_eq!(*step, line["step"].as_u64().expect("a step"));
         for (tag, key) in [
             ("bound/train", "train_elbo"),
             ("bound/held_out", "valid_elbo"),
