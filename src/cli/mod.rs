@@ -3,11 +3,13 @@
 mod bench;
 mod check;
 mod common;
+mod compare;
 mod corpus;
 mod corpus_args;
 mod devices;
 mod estep_args;
 mod eval;
+mod figures;
 mod graph;
 mod graph_args;
 mod infer;
@@ -17,6 +19,7 @@ mod progress;
 mod synth;
 mod topics;
 mod train;
+mod watch;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
@@ -45,6 +48,8 @@ enum Command {
     Corpus(corpus::Args),
     Graph(graph::Args),
     Plan(Box<plan::Args>),
+    Watch(watch::Args),
+    Compare(compare::Args),
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
@@ -81,6 +86,8 @@ pub(crate) fn run() -> Result<()> {
         Command::Corpus(args) => corpus::run(args, &common),
         Command::Graph(args) => graph::run(args, &common),
         Command::Plan(args) => plan::run(*args, &common),
+        Command::Watch(args) => watch::run(args, &common),
+        Command::Compare(args) => compare::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),

@@ -288,13 +288,14 @@ impl<'a> Trainer<'a> {
         let valid_elbo = self.valid_elbo()?;
         let seconds_now = self.seconds();
         let state = &mut self.state;
+        let train_elbo = state.train_elbo();
         let Since { stats, seconds } = std::mem::take(&mut state.since);
         let metrics = Metrics {
             step: state.step,
-            epoch: state.full_steps as f64 + (state.step - state.full_steps) as f64 / self.n_batches as f64,
+            epoch: state.epoch(self.n_batches),
             seconds: seconds_now,
             bound: self.options.estep.bound,
-            train_elbo: (stats.n_docs > 0.0).then(|| stats.elbo_mean()),
+            train_elbo,
             valid_elbo,
             n_edges: state.graph.n_edges(),
             docs_per_s: stats.n_docs / seconds.max(1e-9),

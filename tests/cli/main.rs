@@ -3,6 +3,7 @@
 mod bad_corpora;
 mod bad_models;
 mod bench;
+mod compare;
 mod corpus;
 mod corpus_large;
 mod corpus_odd;
@@ -29,9 +30,11 @@ mod robust;
 mod signals;
 mod support;
 mod synth;
+mod tensorboard;
 mod topics;
 mod train;
 mod update;
+mod watch;
 
 use support::Folder;
 
@@ -52,6 +55,8 @@ fn every_help_has_an_example() {
         "corpus split",
         "graph",
         "plan",
+        "watch",
+        "compare",
     ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");

@@ -65,8 +65,9 @@ impl RefineOptions {
     }
 
     /// Epochs at most.
-    pub(super) fn n_epochs(&self) -> u32 {
-        2 * self.first_epochs + self.epochs * (self.reseeds + self.rounds + self.swaps)
+    pub fn n_epochs(&self) -> u32 {
+        let changes = self.reseeds.saturating_add(self.rounds).saturating_add(self.swaps);
+        self.first_epochs.saturating_mul(2).saturating_add(self.epochs.saturating_mul(changes))
     }
 }
 
