@@ -9,6 +9,7 @@ mod corpus_args;
 mod devices;
 mod estep_args;
 mod eval;
+mod explain;
 mod figures;
 mod graph;
 mod graph_args;
@@ -53,6 +54,7 @@ enum Command {
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
+    Explain(Box<explain::Args>),
     Check(check::Args),
     Synth(synth::Args),
     Model(model::Args),
@@ -91,6 +93,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
+        Command::Explain(args) => explain::run(*args, &common),
         Command::Check(args) => check::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),

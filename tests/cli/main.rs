@@ -13,6 +13,7 @@ mod damaged_corpus;
 mod devices;
 mod errors;
 mod eval;
+mod explain;
 mod graph;
 mod infer;
 mod infer_large;
@@ -47,6 +48,7 @@ fn every_help_has_an_example() {
         "infer",
         "eval",
         "topics",
+        "explain",
         "synth",
         "model convert",
         "bench",

@@ -1,0 +1,186 @@
+//! What an optimum says, node by node: who switched a node on, and what it costs.
+//!
+//! A node is on when a Poisson count of rate `w0 + sum_k w_k x_k` is at least one, and every parent and the leak have counts of their
+//! own. With q and r held, the counts to expect where the node is on are those of the EM step:
+//!
+//! ```text
+//! n_k = w_k q_k / (1 - exp(-u_k))
+//! n_0 = w0 [ sum_k r_k (1 - q_k) / (1 - exp(-w0)) + sum_k r_k q_k / (1 - exp(-u_k)) ]
+//! ```
+//!
+//! A parent's *share* is `n_k / (n_0 + sum n)`: of all that switched the node on, the part that came from it. Shares and the leak's add
+//! up to one.
+
+use super::Explainer;
+use super::optimum::Optimum;
+use crate::estep::Bound;
+use crate::numeric::f64::{log1mexp, log1mexp_slope};
+
+/// One document's local model at its variational optimum.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// Which bound `elbo` is.
+    pub bound: Bound,
+    /// The bound of the document, in nats.
+    pub elbo: f64,
+    /// The topics of the local model, by number.
+    pub topics: Vec<TopicPart>,
+    /// The active tokens, by number.
+    pub tokens: Vec<TokenPart>,
+    /// Alternations of q and r that it took.
+    pub n_alternations: u32,
+    /// The most that any q still moved in the last of them.
+    pub last_move: f64,
+}
+
+/// A topic of the local model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopicPart {
+    /// Its number.
+    pub topic: u32,
+    /// The probability that it is on.
+    pub q: f64,
+    /// Its log-odds at the q and r of its neighbours (Eq. 12).
+    pub log_odds: f64,
+    /// Who explains it, if it is on.
+    pub cause: Cause,
+}
+
+/// An active token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenPart {
+    /// Its node number: tokens come behind the topics.
+    pub node: u32,
+    /// Who explains it.
+    pub cause: Cause,
+}
+
+/// Who explains a node that is on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// What it costs that it is on, in nats: `-f(w0) - sum of contributions`.
+    pub cost: f64,
+    /// What it would cost if there were the leak alone: `-f(w0)`.
+    pub leak_cost: f64,
+    /// The leak's share.
+    pub leak_share: f64,
+    /// The parents, in the order of the network's edges.
+    pub parents: Vec<Source>,
+}
+
+/// What one parent does for a node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Source {
+    /// The parent's number.
+    pub topic: u32,
+    /// The edge's weight.
+    pub w: f64,
+    /// The probability that the parent is on.
+    pub q: f64,
+    /// Its part of the positive evidence.
+    pub r: f64,
+    /// `a = r (f(u) - f(w0))`: by so many nats it would make the node cheaper if it were on for certain.
+    pub a: f64,
+    /// `q a`: by so many nats it makes the node cheaper.
+    pub contribution: f64,
+    /// Of all that switched the node on, the part that came from this parent.
+    pub share: f64,
+}
+
+impl TopicPart {
+    /// Whether it is more likely on than off.
+    pub fn is_on(&self) -> bool {
+        self.q >= 0.5
+    }
+}
+
+impl Cause {
+    /// The parents by their share, largest first.
+    pub fn by_share(&self) -> Vec<&Source> {
+        let mut parents: Vec<&Source> = self.parents.iter().collect();
+        parents.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.topic.cmp(&b.topic)));
+        parents
+    }
+}
+
+impl Explanation {
+    /// The topics that are on, most certain first.
+    pub fn on(&self) -> Vec<&TopicPart> {
+        by_log_odds(self.topics.iter().filter(|topic| topic.is_on()))
+    }
+
+    /// The topics that were considered and are off, the least unlikely first.
+    pub fn off(&self) -> Vec<&TopicPart> {
+        by_log_odds(self.topics.iter().filter(|topic| !topic.is_on()))
+    }
+
+    /// A topic of the local model.
+    pub fn topic(&self, topic: u32) -> Option<&TopicPart> {
+        let place = self.topics.binary_search_by_key(&topic, |part| part.topic);
+        place.ok().map(|place| &self.topics[place])
+    }
+
+    /// The probability that a node is on, and who explains it; none outside the local model.
+    pub(super) fn node(&self, node: u32) -> Option<(f64, &Cause)> {
+        let token = || {
+            let place = self.tokens.binary_search_by_key(&node, |part| part.node).ok()?;
+            Some((1.0, &self.tokens[place].cause))
+        };
+        self.topic(node).map(|part| (part.q, &part.cause)).or_else(token)
+    }
+}
+
+fn by_log_odds<'a>(topics: impl Iterator<Item = &'a TopicPart>) -> Vec<&'a TopicPart> {
+    let mut topics: Vec<&TopicPart> = topics.collect();
+    topics.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds).then(a.topic.cmp(&b.topic)));
+    topics
+}
+
+impl Explainer<'_> {
+    /// Explains a document, given as token numbers; those that the network does not have are left out.
+    pub fn explain(&self, tokens: &[u32]) -> Explanation {
+        let optimum = Optimum::find(self, tokens);
+        let n_topics = optimum.topics().end;
+        let id = |place: usize| optimum.batch.nodes[place].id;
+        let mut topics: Vec<TopicPart> = (0..n_topics)
+            .map(|place| TopicPart {
+                topic: id(place),
+                q: optimum.q[place],
+                log_odds: optimum.log_odds[place],
+                cause: self.cause(&optimum, place),
+            })
+            .collect();
+        topics.sort_by_key(|part| part.topic);
+        let token = |place| TokenPart { node: id(place), cause: self.cause(&optimum, place) };
+        Explanation {
+            bound: self.bound,
+            elbo: optimum.elbo(self),
+            topics,
+            tokens: (n_topics..optimum.batch.n_nodes()).map(token).collect(),
+            n_alternations: optimum.n_alternations,
+            last_move: optimum.last_move,
+        }
+    }
+
+    fn cause(&self, optimum: &Optimum, place: usize) -> Cause {
+        let leak = self.leak(optimum.batch.nodes[place].id as usize);
+        let (leak_cost, leak_count) = (-log1mexp(leak), 1.0 + log1mexp_slope(leak));
+        let into = optimum.edges_into(place);
+        let (mut by_leak, mut cost) = (if into.is_empty() { leak_count } else { 0.0 }, leak_cost);
+        let mut parents: Vec<Source> = into
+            .map(|at| {
+                let (edge, parent) = (optimum.edges[at], optimum.parent_of(at));
+                let q = optimum.q[parent];
+                by_leak += edge.r * ((1.0 - q) * leak_count + q * edge.count);
+                let a = edge.r * edge.log;
+                cost -= q * a;
+                let topic = optimum.batch.nodes[parent].id;
+                let share = edge.w * q * edge.count;
+                Source { topic, w: edge.w, q, r: edge.r, a, contribution: q * a, share }
+            })
+            .collect();
+        let all = leak * by_leak + parents.iter().map(|parent| parent.share).sum::<f64>();
+        parents.iter_mut().for_each(|parent| parent.share /= all);
+        Cause { cost: cost.max(0.0), leak_cost, leak_share: leak * by_leak / all, parents }
+    }
+}
