@@ -14,6 +14,7 @@ mod infer;
 mod model;
 mod plan;
 mod progress;
+mod report;
 mod synth;
 mod topics;
 mod train;
@@ -48,6 +49,7 @@ enum Command {
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
+    Report(report::Args),
     Check(check::Args),
     Synth(synth::Args),
     Model(model::Args),
@@ -84,6 +86,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
+        Command::Report(args) => report::run(args, &common),
         Command::Check(args) => check::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),

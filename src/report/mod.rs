@@ -1,7 +1,8 @@
-//! What was learned, for people: the hierarchy of topics.
+//! What was learned, for people: the hierarchy of topics, and a run as a page.
 
 mod layers;
 mod names;
+pub mod page;
 mod topics;
 
 pub use layers::{LayerSummary, layer_summaries, top_words};

@@ -1,0 +1,102 @@
+//! The documents that the model explains worst, and the words that cost most.
+
+use crate::corpus::Docs;
+use crate::error::Result;
+use crate::estep::Bound;
+use crate::explain::Explainer;
+use crate::monitor::Monitor;
+use crate::network::Network;
+
+/// Documents kept.
+const WORST: usize = 50;
+/// Words of each whose costs are kept.
+const COSTLY_WORDS: usize = 12;
+
+/// By what documents are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorstBy {
+    /// Cost a word: documents do not stand out by their length alone.
+    Word,
+    /// The bound itself: long documents, mostly.
+    Document,
+}
+
+/// A document that is badly explained.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorstDoc {
+    /// Its number in the corpus.
+    pub doc_ix: u32,
+    /// Its bound.
+    pub elbo: f64,
+    /// Nats that one of its words costs on average: what the bound is below that of a document without words, divided by the words.
+    pub per_word: f64,
+    /// The words that cost most, dearest first: token, and `-f(w0) - sum_k q_k r_k (f(u_k) - f(w0))`.
+    pub costs: Vec<(u32, f64)>,
+}
+
+/// The worst so far.
+#[derive(Debug)]
+pub(super) struct Worst {
+    by: WorstBy,
+    docs: Vec<WorstDoc>,
+}
+
+impl Worst {
+    pub(super) fn new(by: WorstBy) -> Self {
+        Self { by, docs: Vec::with_capacity(WORST) }
+    }
+
+    /// Of equals the first stays.
+    pub(super) fn add(&mut self, doc: WorstDoc) {
+        let by = self.by;
+        let figure = |doc: &WorstDoc| if by == WorstBy::Word { doc.per_word } else { -doc.elbo };
+        let at = self.docs.partition_point(|other| figure(other) >= figure(&doc));
+        if at < WORST {
+            self.docs.truncate(WORST - 1);
+            self.docs.insert(at, doc);
+        }
+    }
+}
+
+/// The finished lists, with what the words cost.
+pub(super) fn explain(
+    lists: [Worst; 2],
+    network: &Network,
+    docs: Docs<'_>,
+    bound: Bound,
+    monitor: &Monitor,
+) -> Result<[Vec<WorstDoc>; 2]> {
+    let explainer = Explainer::new(network, bound)?;
+    let n_topics = network.graph.n_topics() as u32;
+    let mut lists = lists.map(|list| list.docs);
+    for doc in lists.iter_mut().flatten() {
+        monitor.go_on()?;
+        let tokens: Vec<u32> = docs.tokens(doc.doc_ix as usize).collect();
+        let explained = explainer.explain(&tokens).tokens;
+        doc.costs = explained.iter().map(|token| (token.node - n_topics, token.cause.cost)).collect();
+        doc.costs.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        doc.costs.truncate(COSTLY_WORDS);
+    }
+    Ok(lists)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_by_either_figure() {
+        let doc = |doc_ix: u32| {
+            let (elbo, per_word) = (-f64::from(doc_ix % 100), f64::from(doc_ix * 7 % 100));
+            WorstDoc { doc_ix, elbo, per_word, costs: vec![] }
+        };
+        let worst = |by| {
+            let mut worst = Worst::new(by);
+            (0..300).for_each(|doc_ix| worst.add(doc(doc_ix)));
+            worst.docs.iter().map(|doc| doc.doc_ix).collect::<Vec<_>>()
+        };
+        let (by_word, by_document) = (worst(WorstBy::Word), worst(WorstBy::Document));
+        assert_eq!((by_word.len(), &by_document[..4]), (50, [99, 199, 299, 98].as_slice()));
+        assert!(by_word.iter().all(|doc| doc * 7 % 100 >= 83), "{by_word:?}");
+    }
+}
