@@ -23,6 +23,7 @@ mod model;
 mod options;
 mod plan;
 mod refine;
+mod report;
 mod resume;
 mod robust;
 #[cfg(unix)]
@@ -52,6 +53,7 @@ fn every_help_has_an_example() {
         "corpus split",
         "graph",
         "plan",
+        "report",
     ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");

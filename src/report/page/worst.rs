@@ -6,6 +6,7 @@ use crate::estep::Bound;
 use crate::explain::Explainer;
 use crate::monitor::Monitor;
 use crate::network::Network;
+use rayon::prelude::*;
 
 /// Documents kept.
 const WORST: usize = 50;
@@ -66,17 +67,19 @@ pub(super) fn explain(
     bound: Bound,
     monitor: &Monitor,
 ) -> Result<[Vec<WorstDoc>; 2]> {
-    let explainer = Explainer::new(network, bound)?;
+    let explainer = Explainer::new(network, bound)?.roughly();
     let n_topics = network.graph.n_topics() as u32;
     let mut lists = lists.map(|list| list.docs);
-    for doc in lists.iter_mut().flatten() {
+    let all: Vec<&mut WorstDoc> = lists.iter_mut().flatten().collect();
+    all.into_par_iter().try_for_each(|doc| {
         monitor.go_on()?;
         let tokens: Vec<u32> = docs.tokens(doc.doc_ix as usize).collect();
         let explained = explainer.explain(&tokens).tokens;
         doc.costs = explained.iter().map(|token| (token.node - n_topics, token.cause.cost)).collect();
         doc.costs.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         doc.costs.truncate(COSTLY_WORDS);
-    }
+        Ok::<(), crate::Error>(())
+    })?;
     Ok(lists)
 }
 

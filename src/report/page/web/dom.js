@@ -7,7 +7,7 @@ function fill(element, attributes, children) {
     if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
     else if (value !== null && value !== false) element.setAttribute(key, value === true ? '' : value);
   }
-  element.append(...children.flat(2).filter(child => child !== null && child !== false));
+  element.append(...children.flat(Infinity).filter(child => child !== null && child !== false));
   return element;
 }
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
