@@ -95,6 +95,7 @@ class Check:
         shown = self.browser.script("document.querySelector('#topic h1').textContent")
         assert shown == name, f"the heading is {shown[:80]!r}"
         self.expect("document.activeElement === document.querySelector('#topic h1')")
+        self.sense()
 
     def back(self):
         self.browser.back()
@@ -131,6 +132,11 @@ class Check:
         assert sent and not outside, f"requests {outside[:3] or 'were not seen at all'}"
         self.expect("window.pwned === undefined")
 
+    def sense(self):
+        """No value that is none shows."""
+        for words in ("undefined", "NaN", "Infinity", "[object"):
+            self.expect("!document.querySelector('main').textContent.includes(arguments[0])", words)
+
     def run(self, searches):
         n_bytes = self.page.stat().st_size
         print(f"{self.page.name}: {n_bytes / 1e6:.2f} MB", flush=True)
@@ -151,6 +157,7 @@ class Check:
         self.step("a branch alone, and all again", self.branch)
         self.step("the worst documents, by bound", self.documents)
         self.step("400 pixels are wide enough", self.narrow)
+        self.step("no value that is none", self.sense)
         self.step("no message, no request", self.quiet)
         return not self.failed
 
@@ -164,8 +171,8 @@ def screenshots(browser, page, folder, topic):
         browser.open(pathlib.Path(page).resolve().as_uri() + hash)
         browser.wait("document.documentElement.dataset.ready === 'yes'")
         if not hash:
-            browser.script("scrollTo(0, document.getElementById(arguments[0]).offsetTop - 76); return 1;", "curves" if name != "phone" else "topics")
             browser.keys("#tree", HOME + RIGHT + DOWN + RIGHT)
+            browser.script("return document.getElementById(arguments[0]).scrollIntoView();", {"light": "run", "dark": "curves", "phone": "topics"}[name])
         time.sleep(0.3)
         browser.screenshot(folder / f"report-{name}.png")
 

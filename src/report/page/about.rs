@@ -28,8 +28,9 @@ impl About {
         data.extend(count("docs").map(|docs| ("Documents", docs)));
         let parts =
             [("train_docs", "to train on"), ("valid_docs", "held out"), ("test_docs", "for the test")];
+        let there = parts.iter().filter(|(key, _)| about[key].as_u64().is_some_and(|docs| docs > 0));
         let split: Vec<String> =
-            parts.iter().filter_map(|(key, what)| Some(format!("{} {what}", count(key)?))).collect();
+            there.filter_map(|(key, what)| Some(format!("{} {what}", count(key)?))).collect();
         if !split.is_empty() {
             data.push(("Split", split.join(", ")));
         }

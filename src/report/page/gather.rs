@@ -131,10 +131,9 @@ pub fn gather(
                 elbo_sums[part] += elbo;
                 bounds.add(elbo, part);
                 let n_words = docs.tokens(doc_ix as usize).count();
-                let per_word = (params.constant - elbo) / n_words.max(1) as f64;
-                worst
-                    .iter_mut()
-                    .for_each(|list| list.add(WorstDoc { doc_ix, elbo, per_word, costs: vec![] }));
+                let cost = params.constant - elbo;
+                let doc = WorstDoc { doc_ix, elbo, n_words, cost, costs: vec![] };
+                worst.iter_mut().for_each(|list| list.add(doc.clone()));
             }
             Ok(())
         };

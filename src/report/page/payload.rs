@@ -27,7 +27,7 @@ pub struct Limits {
 impl Limits {
     /// From all that anybody would read down to the barest; the first that fits is taken.
     pub const LADDER: [Self; 9] = [
-        Self::of(200, 100, 10, 200, 20_000),
+        Self::of(1_000, 500, 10, 500, 20_000),
         Self::of(100, 50, 10, 80, 2_000),
         Self::of(50, 30, 10, 50, 500),
         Self::of(25, 20, 8, 40, 200),
@@ -226,7 +226,7 @@ fn docs_section(
         section.number(list.len() as u64);
         for doc in list {
             section.number(shown.distance(doc.doc_ix));
-            section.nats(doc.per_word);
+            section.nats(doc.per_word());
             section.nats(doc.elbo);
             section.number(doc.costs.len() as u64);
             for &(token, cost) in &doc.costs {

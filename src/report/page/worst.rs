@@ -10,13 +10,16 @@ use rayon::prelude::*;
 
 /// Documents kept.
 const WORST: usize = 50;
+/// Documents with fewer words are compared as if they had so many.
+const FEW_WORDS: usize = 5;
 /// Words of each whose costs are kept.
 const COSTLY_WORDS: usize = 12;
 
 /// By what documents are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorstBy {
-    /// Cost a word: documents do not stand out by their length alone.
+    /// Cost a word: documents do not stand out by their length alone. Those of few words count as if they had [`FEW_WORDS`]: a single
+    /// rare word says little.
     Word,
     /// The bound itself: long documents, mostly.
     Document,
@@ -29,8 +32,10 @@ pub struct WorstDoc {
     pub doc_ix: u32,
     /// Its bound.
     pub elbo: f64,
-    /// Nats that one of its words costs on average: what the bound is below that of a document without words, divided by the words.
-    pub per_word: f64,
+    /// Its words.
+    pub n_words: usize,
+    /// What the bound is below that of a document without words.
+    pub cost: f64,
     /// The words that cost most, dearest first: token, and `-f(w0) - sum_k q_k r_k (f(u_k) - f(w0))`.
     pub costs: Vec<(u32, f64)>,
 }
@@ -42,6 +47,13 @@ pub(super) struct Worst {
     docs: Vec<WorstDoc>,
 }
 
+impl WorstDoc {
+    /// Nats that one of its words costs on average.
+    pub fn per_word(&self) -> f64 {
+        self.cost / self.n_words.max(1) as f64
+    }
+}
+
 impl Worst {
     pub(super) fn new(by: WorstBy) -> Self {
         Self { by, docs: Vec::with_capacity(WORST) }
@@ -50,7 +62,10 @@ impl Worst {
     /// Of equals the first stays.
     pub(super) fn add(&mut self, doc: WorstDoc) {
         let by = self.by;
-        let figure = |doc: &WorstDoc| if by == WorstBy::Word { doc.per_word } else { -doc.elbo };
+        let figure = |doc: &WorstDoc| match by {
+            WorstBy::Word => doc.cost / doc.n_words.max(FEW_WORDS) as f64,
+            WorstBy::Document => -doc.elbo,
+        };
         let at = self.docs.partition_point(|other| figure(other) >= figure(&doc));
         if at < WORST {
             self.docs.truncate(WORST - 1);
@@ -90,8 +105,8 @@ mod tests {
     #[test]
     fn the_worst_by_either_figure() {
         let doc = |doc_ix: u32| {
-            let (elbo, per_word) = (-f64::from(doc_ix % 100), f64::from(doc_ix * 7 % 100));
-            WorstDoc { doc_ix, elbo, per_word, costs: vec![] }
+            let (elbo, cost) = (-f64::from(doc_ix % 100), f64::from(doc_ix * 7 % 100));
+            WorstDoc { doc_ix, elbo, n_words: doc_ix as usize % 2 * 10, cost, costs: vec![] }
         };
         let worst = |by| {
             let mut worst = Worst::new(by);
@@ -100,6 +115,7 @@ mod tests {
         };
         let (by_word, by_document) = (worst(WorstBy::Word), worst(WorstBy::Document));
         assert_eq!((by_word.len(), &by_document[..4]), (50, [99, 199, 299, 98].as_slice()));
-        assert!(by_word.iter().all(|doc| doc * 7 % 100 >= 83), "{by_word:?}");
+        // Even documents have no words and count as five, odd ones have ten: half the cost is as bad.
+        assert!(by_word.iter().all(|doc| doc * 7 % 100 * (2 - doc % 2) >= 132), "{by_word:?}");
     }
 }

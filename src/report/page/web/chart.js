@@ -101,10 +101,10 @@ function curves(metrics) {
 }
 
 // Bars side by side: bins of {from, to, counts, title}; counts of several kinds are stacked.
-function histogram(title, bins, kinds, {xTitle, xTicks, xLabel}) {
+function histogram(title, bins, kinds, {xTitle, xTicks, xLabel, round = x => x}) {
   if (!bins.length) return el('div', {}, el('h3', {}, title), el('p', {class: 'quiet'}, 'None.'));
   const total = bin => bin.counts.reduce((a, b) => a + b, 0);
-  const low = bins[0].from, high = bins[bins.length - 1].to, most = Math.max(...bins.map(total));
+  const low = round(bins[0].from, Math.floor), high = round(bins[bins.length - 1].to, Math.ceil), most = Math.max(...bins.map(total));
   const all = bins.reduce((sum, bin) => sum + total(bin), 0);
   const chart = drawn(220, (width, height) => {
     const box = frame(width, height);
@@ -130,5 +130,5 @@ function decades(title, pairs, kind) {
   const per = summary.weights.per_decade, at = bin => 10 ** (bin / per);
   const bins = pairs.map(([bin, n]) => ({from: bin / per, to: (bin + 1) / per, counts: [n], title: `${at(bin).toPrecision(2)} to ${at(bin + 1).toPrecision(2)}`}));
   const xTicks = (low, high, width) => ticks(low, high, Math.min(7, width / 60)).filter(Number.isInteger);
-  return histogram(title, bins, [kind], {xTitle: 'Weight', xTicks, xLabel: power});
+  return histogram(title, bins, [kind], {xTitle: 'Weight', xTicks, xLabel: power, round: (value, whole) => whole(value)});
 }

@@ -19,7 +19,6 @@ class Reader {
     const code = this.number();
     return (code % 2 ? -(code + 1) / 2 : code / 2) / 1000;
   }
-  share() { return this.number() / 1000; }
   // 5 bits of exponent from 2^-31, 11 of mantissa; 0 is zero.
   probability() {
     const code = this.bytes[this.at] | this.bytes[this.at + 1] << 8;
@@ -50,16 +49,32 @@ async function section(name) {
 
 const once = load => { let loading; return () => loading ??= load(); };
 
-// Lists of (number, share) one after another.
+// Lists of (number, probability) one after another; probabilities are thousandths until somebody asks.
 class Lists {
-  constructor() { this.ends = [0]; this.ids = []; this.p = []; }
-  add(id, p) { this.ids.push(id); this.p.push(p); }
+  constructor() { this.ends = [0]; this.ids = []; this.thousandths = []; }
+  add(id, thousandths) { this.ids.push(id); this.thousandths.push(thousandths); }
   end() { this.ends.push(this.ids.length); }
   length(at) { return this.ends[at + 1] - this.ends[at]; }
+  p(i) { return this.thousandths[i] / 1000; }
   of(at) {
     const list = [];
-    for (let i = this.ends[at]; i < this.ends[at + 1]; i++) list.push({id: this.ids[i], p: this.p[i]});
+    for (let i = this.ends[at]; i < this.ends[at + 1]; i++) list.push({id: this.ids[i], p: this.p(i)});
     return list;
+  }
+  // The same the other way round, of numbers below n: who lists each one.
+  turned(n) {
+    const turned = new Lists(), next = new Uint32Array(n + 1);
+    for (const id of this.ids) next[id + 1]++;
+    for (let id = 0; id < n; id++) next[id + 1] += next[id];
+    turned.ends = Array.from(next);
+    [turned.ids, turned.thousandths] = [new Uint32Array(this.ids.length), new Uint16Array(this.ids.length)];
+    for (let at = 0; at + 1 < this.ends.length; at++) {
+      for (let i = this.ends[at]; i < this.ends[at + 1]; i++) {
+        const place = next[this.ids[i]]++;
+        [turned.ids[place], turned.thousandths[place]] = [at, this.thousandths[i]];
+      }
+    }
+    return turned;
   }
 }
 
@@ -68,16 +83,13 @@ const loadTopics = once(async () => {
   const [read, names] = [await section('graph'), (await section('names')).texts()];
   const n = read.number(), column = next => Array.from({length: n}, next);
   const topics = {n, names, level: column(() => read.number()), mean: column(() => read.probability()),
-    leak: column(() => read.probability()), on: column(() => read.number()), parents: new Lists(), below: column(() => [])};
+    leak: column(() => read.probability()), on: column(() => read.number()), parents: new Lists()};
   for (let topic = 0; topic < n; topic++) {
-    for (let left = read.number(); left > 0; left--) {
-      const parent = read.number(), p = read.share();
-      topics.parents.add(parent, p);
-      topics.below[parent].push({id: topic, p});
-    }
+    for (let left = read.number(); left > 0; left--) topics.parents.add(read.number(), read.number());
     topics.parents.end();
   }
-  topics.below.forEach(list => list.sort((a, b) => b.p - a.p || a.id - b.id));
+  topics.children = topics.parents.turned(n);
+  topics.below = id => topics.children.of(id).sort((a, b) => b.p - a.p || a.id - b.id);
   const weight = id => summary.docs ? topics.mean[id] : topics.leak[id];
   topics.byUse = (a, b) => weight(b) - weight(a) || a - b;
   topics.roots = column((_, id) => id).filter(id => topics.parents.length(id) === 0).sort(topics.byUse);
@@ -93,21 +105,41 @@ const loadTopics = once(async () => {
 // The words of all topics, and the names of all words that the page shows.
 const loadWords = once(async () => {
   const [{n}, read, names] = [await loadTopics(), await section('words'), (await section('vocabulary')).texts()];
-  const words = {names, lists: new Lists(), total: []}, next = read.numbering();
+  const words = {names, lists: new Lists(), total: [], through: new Map()}, next = read.numbering();
   for (let topic = 0; topic < n; topic++) {
     words.total.push(read.number());
-    for (let left = read.number(); left > 0; left--) words.lists.add(next(), read.share());
+    for (let left = read.number(); left > 0; left--) words.lists.add(next(), read.number());
     words.lists.end();
   }
   return words;
 });
+
+// Words that a topic is most likely to switch on, itself or through topics below, strongest first. Weak paths are left out: they
+// cannot lead to strong words, and there are too many.
+function wordsThrough(topics, words, id) {
+  const WIDTH = 64, known = words.through.get(id);
+  if (known) return known;
+  const found = new Map(), add = (map, id, p) => map.set(id, 1 - (1 - (map.get(id) ?? 0)) * (1 - p));
+  const strongest = (map, most) => [...map].map(([id, p]) => ({id, p})).sort((a, b) => b.p - a.p || a.id - b.id).slice(0, most);
+  for (let level = [{id, p: 1}]; level.length;) {
+    const below = new Map();
+    for (const {id, p: on} of level) {
+      topics.children.of(id).forEach(({id, p}) => add(below, id, on * p));
+      words.lists.of(id).forEach(({id, p}) => add(found, id, on * p));
+    }
+    level = strongest(below, WIDTH);
+  }
+  const list = strongest(found, 30);
+  words.through.set(id, list);
+  return list;
+}
 
 // The documents of all topics, the worst documents, and what is known of each.
 const loadDocs = once(async () => {
   const [{n}, read] = [await loadTopics(), await section('docs')];
   const lists = new Lists(), next = read.numbering();
   for (let topic = 0; topic < n; topic++) {
-    for (let left = read.number(); left > 0; left--) lists.add(next(), read.share());
+    for (let left = read.number(); left > 0; left--) lists.add(next(), read.number());
     lists.end();
   }
   const many = item => Array.from({length: read.number()}, item);

@@ -27,5 +27,5 @@ async function worstDocuments() {
   return [el('h3', {}, 'The worst explained'),
     el('div', {class: 'tools'}, choice('Worst by', [['word', 'By cost a word'], ['document', 'By bound']], show)),
     el('p', {class: 'lead'}, 'A word costs what the bound of its document is below that of a document without words ',
-      `(${nats(summary.docs.empty_bound)} nats), shared among its words. Below, the dearest words with the nats that each costs given the topics that are on.`), list];
+      `(${nats(summary.docs.empty_bound)} nats), shared among its words. By this, documents of fewer than five words count as if they had five. Below each, its dearest words, with the nats that each costs given the topics that are on.`), list];
 }

@@ -7,14 +7,15 @@ function fill(element, attributes, children) {
     if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
     else if (value !== null && value !== false) element.setAttribute(key, value === true ? '' : value);
   }
-  element.append(...children.flat(Infinity).filter(child => child !== null && child !== false));
+  element.append(...children.flat(Infinity).filter(child => child !== false && child != null));
   return element;
 }
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
-const count = n => n.toLocaleString('en');
+const grouped = new Intl.NumberFormat('en');
+const count = n => grouped.format(n);
 const plural = (n, one, many = one + 's') => `${count(n)} ${n === 1 ? one : many}`;
 const nats = value => value.toFixed(3).replace('-', '−');
 // A probability to three digits; thousandths are as fine as those of edges are kept.

@@ -50,7 +50,7 @@ function showTree(topics) {
     crumbs(topics.path(id));
     tree.setRoots([id]);
     tree.toggle(0);
-    status.textContent = `The branch of one topic: ${plural(topics.below[id].length, 'topic')} directly below`;
+    status.textContent = `The branch of one topic: ${plural(topics.children.length(id), 'topic')} directly below`;
   };
   let waiting;
   const look = async () => {

@@ -24,7 +24,8 @@ async function topicView(id, goTo) {
   const [topics, words] = [await loadTopics(), await loadWords()];
   if (!(id < topics.n)) return [el('h1', {tabindex: -1}, `There is no topic ${id}`), el('p', {}, el('a', {href: '#topics'}, 'To the topics'))];
   const docs = summary.docs ? await loadDocs() : null;
-  const parents = topics.parents.of(id), below = topics.below[id], own = words.lists.of(id), isOwn = new Set(own.map(word => word.id));
+  const parents = topics.parents.of(id), below = topics.below(id), own = words.lists.of(id), through = wordsThrough(topics, words, id);
+  const isOwn = new Set([...own, ...through].map(word => word.id));
   const path = topics.path(id).slice(0, -1).slice(-6);
   const missing = words.total[id] - own.length;
   const active = docs ? docs.lists.of(id) : [];
@@ -44,6 +45,7 @@ async function topicView(id, goTo) {
     el('section', {class: 'card'}, el('div', {class: 'columns'},
       group('Words', own.length ? listed(own, word => name(words.names[word])) : el('p', {class: 'quiet'}, 'None of its own.'),
         missing > 0 && `${plural(missing, 'weaker word')} left out of this page.`),
+      below.length > 0 && group('Words through topics below', listed(through, word => name(words.names[word]))),
       group('Topics below', below.length ? listed(below, child => topicLink(topics, child)) : el('p', {class: 'quiet'}, 'None.')),
       group('Topics above', parents.length ? listed(parents, parent => topicLink(topics, parent)) : el('p', {class: 'quiet'}, 'None: it is at the top.')))),
     documents || el('p', {class: 'notice'}, summary.no_docs),

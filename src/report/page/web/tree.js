@@ -28,7 +28,7 @@ class Tree {
   }
 
   canOpen(row) {
-    return row.id !== undefined && (this.topics.below[row.id].length > 0 || !this.words || this.words.total[row.id] > 0);
+    return row.id !== undefined && (this.topics.children.length(row.id) > 0 || !this.words || this.words.total[row.id] > 0);
   }
 
   toggle(at) {
@@ -50,7 +50,7 @@ class Tree {
   }
 
   below({id, level}) {
-    const rows = this.topics.below[id].map(({id, p}) => ({id, p}));
+    const rows = this.topics.below(id);
     for (const {id: word, p} of this.words?.lists.of(id) ?? []) rows.push({word, p});
     const more = this.words ? this.words.total[id] - this.words.lists.length(id) : 0;
     if (more > 0) rows.push({text: `and ${plural(more, 'weaker word')} that the page leaves out`, p: null});
@@ -79,7 +79,7 @@ class Tree {
       el('span', {class: 'twist', 'aria-hidden': 'true'}, canOpen ? (row.isOpen ? '▾' : '▸') : ''),
       isTopic ? this.topicCell(row) : el('div', {class: 'what'}, row.text ?? this.marked(this.words.names[row.word])),
       el('div', {class: 'figures'}, row.p !== null && [meter(row.p), el('span', {title: 'Probability that the topic above alone switches it on'}, chance(row.p))],
-        isTopic && summary.docs && el('span', {title: 'Prevalence: mean probability over the documents'}, percent(this.topics.mean[row.id]))));
+        summary.docs && (isTopic ? el('span', {title: 'Prevalence: mean probability over the documents'}, percent(this.topics.mean[row.id])) : el('span', {class: 'wide'}))));
     element.style.top = `${at * ROW}px`;
     element.style.paddingInlineStart = `${10 + Math.min(row.level - 1, 12) * 20}px`;
     return element;
@@ -94,10 +94,11 @@ class Tree {
   topWords(id) {
     if (!this.words) return '…';
     const {lists, names} = this.words;
-    let list = lists.of(id).map(({id}) => names[id]);
+    let list = wordsThrough(this.topics, this.words, id).map(({id}) => names[id]);
+    if (this.terms.length) list = [...lists.of(id).map(({id}) => names[id]), ...list].filter((text, at, all) => all.indexOf(text) === at);
     if (this.terms.length) list = [...list.filter(text => this.hits(text)), ...list.filter(text => !this.hits(text))];
     const words = list.slice(0, SHOWN_WORDS).flatMap((text, at) => [at ? ', ' : '', this.marked(text)]);
-    return words.length ? words : plural(this.topics.below[id].length, 'topic') + ' below, no words of its own';
+    return words.length ? words : 'no words';
   }
 
   hits(text) {
@@ -156,7 +157,7 @@ function search(topics, words, terms) {
       if (score[id] === 0) continue;
       let best = topics.names[id].toLowerCase().includes(term) ? 2 + topics.mean[id] : 0;
       for (let i = words.lists.ends[id]; i < words.lists.ends[id + 1]; i++) {
-        if (holds[words.lists.ids[i]]) best = Math.max(best, 0.001 + words.lists.p[i]);
+        if (holds[words.lists.ids[i]]) best = Math.max(best, 0.001 + words.lists.p(i));
       }
       score[id] = Math.min(score[id], best);
     }
