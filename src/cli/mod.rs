@@ -17,6 +17,7 @@ mod infer;
 mod model;
 mod plan;
 mod progress;
+mod report;
 mod synth;
 mod topics;
 mod train;
@@ -55,6 +56,7 @@ enum Command {
     Eval(eval::Args),
     Topics(topics::Args),
     Explain(Box<explain::Args>),
+    Report(report::Args),
     Check(check::Args),
     Synth(synth::Args),
     Model(model::Args),
@@ -94,6 +96,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
         Command::Explain(args) => explain::run(*args, &common),
+        Command::Report(args) => report::run(args, &common),
         Command::Check(args) => check::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),

@@ -1,4 +1,4 @@
-//! What was learned, for people: the hierarchy of topics.
+//! What was learned, for people: the hierarchy of topics, and a run as a page.
 
 mod chart;
 pub mod columns;
@@ -6,6 +6,7 @@ mod export;
 mod find;
 mod layers;
 mod names;
+pub mod page;
 mod search;
 mod topics;
 

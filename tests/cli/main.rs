@@ -25,6 +25,7 @@ mod model;
 mod options;
 mod plan;
 mod refine;
+mod report;
 mod resume;
 mod robust;
 #[cfg(unix)]
@@ -59,6 +60,7 @@ fn every_help_has_an_example() {
         "plan",
         "watch",
         "compare",
+        "report",
     ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");
