@@ -131,21 +131,13 @@ mod tests {
     fn a_rising_line_with_labels() {
         let line: Vec<(f64, f64)> = (0..=10).map(|x| (f64::from(x), f64::from(x))).collect();
         let drawn = chart(Series { line: &line, marks: &[(5.0, 10.0)] }, 20, 8);
-        let expected = [
-            "9.4 ┤       ·     ⣀⠔⠉",
-            "    │           ⢀⡠⠊",
-            "    │         ⢀⠔⠁",
-            "5.8 ┤       ⢀⠔⠁",
-            "    │     ⣀⠔⠁",
-            "3.4 ┤   ⢀⡠⠊",
-        ];
         assert_eq!(drawn.len(), 8);
-        // The shape of a line is a matter of rounding: what counts is where its ends are, and that it rises.
+        // The shape of a line is a matter of rounding: what counts is that it rises, row by row.
         let begins: Vec<usize> = drawn[..6]
             .iter()
             .map(|row| row.chars().position(|c| ('\u{2801}'..='\u{28ff}').contains(&c)).unwrap())
             .collect();
-        assert!(begins.is_sorted_by(|a, b| a > b), "{drawn:#?} {expected:#?}");
+        assert!(begins.is_sorted_by(|a, b| a > b), "{drawn:#?}");
         assert!(drawn[0].contains('·') && drawn[0].starts_with("9."), "{drawn:#?}");
         assert!(drawn[7].trim_start().starts_with('0') && drawn[7].ends_with("10.00 epochs"), "{drawn:#?}");
         assert!(drawn.iter().all(|row| row.chars().count() <= 20), "{drawn:#?}");

@@ -178,7 +178,7 @@ fn no_topics_odd_names_and_long_ones() {
     assert_eq!(result["topics"], json!({"matched": [], "only_a": [], "only_b": []}));
     assert!(folder.stdout("compare none.json none.json").contains("0 of 0 topics"));
     let stdout = folder.stdout("compare odd.json odd.json");
-    assert!(stdout.contains("2 of 2 topics"), "{stdout}");
+    assert!(stdout.contains("2 of 2 topics") && stdout.contains("<b> : "), "{stdout}");
     assert!(!stdout.contains('\u{1b}') && stdout.lines().all(|line| line.chars().count() < 120), "{stdout}");
     let result = folder.result("compare none.json odd.json");
     assert_eq!(list(&result["topics"]["only_b"]).len(), 2);

@@ -175,10 +175,11 @@ fn a_run_that_was_killed_is_told_from_one_that_ended() {
     assert_eq!(folder.result("watch run --once")["standing"], "stopped");
     let picture = folder.stdout("watch run --once");
     assert!(picture.contains("stopped before its end; to go on: noisyor train --resume run"), "{picture}");
-    // What it had ended with before does not count once it goes on.
+    // What it had ended with before does not count once it goes on, not even if it must begin anew.
     folder.write("graph.tsv", PANTRY);
     folder.write("docs.jsonl", pantry_docs());
     folder.run("train docs.jsonl --graph graph.tsv --patience 0 --epochs 2 -q -o short");
+    std::fs::remove_dir_all(folder.path("short/checkpoint")).unwrap();
     let mut training = Running::start(&folder, "train --resume short --epochs 100000000", "out");
     wait_for("more evaluations", || folder.lines_so_far("short/metrics.jsonl") > 3);
     training.signal("KILL");
