@@ -11,6 +11,16 @@ install() { # install PACKAGE WHY
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$1"
 }
 
+test_in_browser() { # reports opened in Chromium; a busy machine may take three times as long
+    if [ "${NOISYOR_SKIP_BROWSER:-}" = 1 ]; then
+        echo "skipped, as NOISYOR_SKIP_BROWSER=1: no report is opened in a browser"
+        return
+    fi
+    command -v chromium > /dev/null || install chromium "there is no browser"
+    command -v chromedriver > /dev/null || install chromium-driver "nothing drives the browser"
+    NOISYOR=target/debug/noisyor SLOW=3 step scripts/browser-test.sh
+}
+
 has_vulkan() { # a driver's description where Vulkan's loader looks for it
     compgen -G '/usr/share/vulkan/icd.d/*.json' > /dev/null || compgen -G '/etc/vulkan/icd.d/*.json' > /dev/null
 }
@@ -30,6 +40,7 @@ step cargo fmt --all --check
 step cargo clippy --locked --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --locked --no-deps --document-private-items
 step cargo test --locked
+test_in_browser
 if command -v cargo-deny > /dev/null; then
     step cargo deny check bans licenses sources
 else

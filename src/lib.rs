@@ -31,6 +31,7 @@
 
 pub mod batch;
 pub mod bench;
+pub mod compare;
 pub mod corpus;
 mod error;
 pub mod estep;

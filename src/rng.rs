@@ -22,6 +22,8 @@ pub enum Stream {
     GraphDocs,
     /// Which documents a run is planned by.
     Plan,
+    /// Documents that a report looks at, where there are too many.
+    Report,
 }
 
 /// The generator of one stream.
@@ -35,6 +37,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Refine => (5, 0),
         Stream::GraphDocs => (7, 0),
         Stream::Plan => (6, 0),
+        Stream::Report => (8, 0),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

@@ -118,7 +118,11 @@ pub(crate) fn columns(given: Option<usize>) -> usize {
 
 /// A monitor that Ctrl-C and termination signals stop; a second one ends the program at once.
 pub(crate) fn interruptible(common: &Common) -> LibResult<Arc<Monitor>> {
-    let quiet = common.quiet;
+    stoppable(common.quiet)
+}
+
+/// The same; `quiet` says nothing when it is stopped.
+pub(crate) fn stoppable(quiet: bool) -> LibResult<Arc<Monitor>> {
     let monitor = Arc::new(Monitor::default());
     let shared = Arc::clone(&monitor);
     ctrlc::set_handler(move || {

@@ -29,6 +29,7 @@ pub struct Explainer<'a> {
     bias: Vec<f64>,
     /// `-W0`, plus the whole tail: the bound of an empty document.
     constant: f64,
+    precision: optimum::Precision,
 }
 
 impl<'a> Explainer<'a> {
@@ -51,9 +52,15 @@ impl<'a> Explainer<'a> {
                 .map(|node| exact::beta(weights.leak[node].max(WEIGHT_MIN)) - child_sums[node])
                 .collect(),
             constant: -weights.leak.iter().sum::<f64>(),
+            precision: optimum::Precision::TIGHT,
         };
         let tail: f64 = (0..graph.n_topics()).map(|topic| explainer.tail(topic)).sum();
         Ok(Self { constant: explainer.constant + tail, ..explainer })
+    }
+
+    /// The same, to the few digits that the E-step finds: for many documents.
+    pub fn roughly(self) -> Self {
+        Self { precision: optimum::Precision::ROUGH, ..self }
     }
 
     /// The network.

@@ -9,14 +9,26 @@ use crate::monitor::Monitor;
 use crate::numeric::{R_MIN, f64::log1mexp_slope, f64::sigmoid, f64::softplus};
 use std::ops::Range;
 
-/// Alternations end when no q moved more than this.
-const TOLERANCE: f64 = 1e-10;
-/// Or after so many: where two parents that are on are nearly as good, r creeps from one to the other for ever.
-const MAX_ALTERNATIONS: u32 = 2_000;
-/// Last sweeps, r held, bring q and its log-odds together to this.
-const LAST_TOLERANCE: f64 = 1e-14;
-/// Or there were so many of them.
-const MAX_LAST_SWEEPS: u32 = 1_000;
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Precision {
+    /// Alternations end when no q moved more than this.
+    tolerance: f64,
+    /// Or after so many: where two parents that are on are nearly as good, r creeps from one to the other for ever.
+    max_alternations: u32,
+    /// Last sweeps, r held, bring q and its log-odds together to this.
+    last_tolerance: f64,
+    /// Or there were so many of them.
+    max_last_sweeps: u32,
+}
+
+impl Precision {
+    pub(super) const TIGHT: Self =
+        Self { tolerance: 1e-10, max_alternations: 2_000, last_tolerance: 1e-14, max_last_sweeps: 1_000 };
+    /// As the E-step has it by default, and a last sweep.
+    pub(super) const ROUGH: Self =
+        Self { tolerance: 1e-3, max_alternations: 100, last_tolerance: 1e-3, max_last_sweeps: 1 };
+}
 
 /// Where one document's E-step ends.
 pub(super) struct Optimum {
@@ -74,15 +86,16 @@ impl Optimum {
     /// stop, it ends as it stands.
     pub(super) fn find(explainer: &Explainer<'_>, tokens: &[u32], monitor: &Monitor) -> Self {
         let mut optimum = Self::start(explainer, tokens);
-        let colours = optimum.colours();
-        let goes_on = |optimum: &Self| optimum.n_alternations < MAX_ALTERNATIONS && monitor.go_on().is_ok();
-        while optimum.last_move > TOLERANCE && goes_on(&optimum) {
+        let (colours, stop) = (optimum.colours(), explainer.precision);
+        let goes_on =
+            |optimum: &Self| optimum.n_alternations < stop.max_alternations && monitor.go_on().is_ok();
+        while optimum.last_move > stop.tolerance && goes_on(&optimum) {
             optimum.n_alternations += 1;
             optimum.last_move = optimum.sweep(&colours);
             optimum.update_r();
         }
-        for _ in 0..MAX_LAST_SWEEPS {
-            if optimum.sweep(&colours) <= LAST_TOLERANCE || monitor.go_on().is_err() {
+        for _ in 0..stop.max_last_sweeps {
+            if optimum.sweep(&colours) <= stop.last_tolerance || monitor.go_on().is_err() {
                 break;
             }
         }

@@ -3,6 +3,7 @@
 mod bad_corpora;
 mod bad_models;
 mod bench;
+mod compare;
 mod corpus;
 mod corpus_large;
 mod corpus_odd;
@@ -24,15 +25,18 @@ mod model;
 mod options;
 mod plan;
 mod refine;
+mod report;
 mod resume;
 mod robust;
 #[cfg(unix)]
 mod signals;
 mod support;
 mod synth;
+mod tensorboard;
 mod topics;
 mod train;
 mod update;
+mod watch;
 
 use support::Folder;
 
@@ -54,6 +58,9 @@ fn every_help_has_an_example() {
         "corpus split",
         "graph",
         "plan",
+        "watch",
+        "compare",
+        "report",
     ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");

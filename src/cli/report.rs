@@ -1,0 +1,219 @@
+//! `noisyor report`: a run as one page.
+
+use super::common::{BackendArgs, interruptible, print};
+use super::corpus_args::{CorpusArgs, Verifying, refuse_overwriting};
+use super::train::RunDocs;
+use super::{Common, progress::Progress};
+use anyhow::Result;
+use noisyor::corpus::{Alignment, Corpus, Docs, Parts};
+use noisyor::estep::EStepOptions;
+use noisyor::monitor::Monitor;
+use noisyor::network::{Network, load_model};
+use noisyor::report::page::{About, Gathered, Report, floor_of_model, gather, sample_docs};
+use noisyor::train::{Metrics, RunRecord};
+use noisyor::{Error, Result as LibResult, files};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A run as one self-contained page: curves, topics, weights, documents
+///
+/// The page needs no network and no other file. The documents of the run are read again and looked at once; where they are gone the
+/// page does without. A run that still goes on may be reported, too.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  noisyor report run
+  noisyor report run --corpus moved/documents.jsonl -o report.html
+  noisyor report model.safetensors --corpus documents.jsonl --title 'Our topics'")]
+pub(crate) struct Args {
+    /// Run folder, or a model: .safetensors, .json or .tsv
+    run: PathBuf,
+    /// Page to write [default: report.html in the run folder, or beside the model]
+    #[arg(short, long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+    /// Documents: where the run's corpus is now, if it was moved; for a model, any corpus
+    #[arg(long, value_name = "CORPUS")]
+    corpus: Option<PathBuf>,
+    /// Documents to look at, at most; of more, as many are drawn at random
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    docs: u64,
+    /// Size of the page at most; of larger models it shows less
+    #[arg(long, value_name = "N", default_value_t = 5.0)]
+    max_mb: f64,
+    /// What stands at the top [default: the name of the run]
+    #[arg(long)]
+    title: Option<String>,
+    /// Seed of the documents drawn
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    reading: CorpusArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+/// What is reported on.
+struct Subject {
+    about: About,
+    network: Network,
+    metrics: Vec<Metrics>,
+    floor: f64,
+    options: EStepOptions,
+    docs: Option<Documents>,
+    no_docs: String,
+}
+
+/// The documents of a run, or any for a model.
+enum Documents {
+    OfRun(RunDocs),
+    Given(Corpus, Alignment),
+}
+
+impl Documents {
+    fn docs(&self) -> Docs<'_> {
+        match self {
+            Self::OfRun(run) => run.docs(),
+            Self::Given(corpus, alignment) => alignment.docs(corpus),
+        }
+    }
+
+    /// The parts of the run.
+    fn parts(&self) -> Option<Parts> {
+        match self {
+            Self::OfRun(run) => Some(run.parts.clone()),
+            Self::Given(..) => None,
+        }
+    }
+}
+
+pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    if !(args.max_mb > 0.0 && args.max_mb.is_finite()) {
+        return Err(Error::Usage(format!("--max-mb {} is not above 0", args.max_mb)).into());
+    }
+    let monitor = interruptible(common)?;
+    let is_run = args.run.is_dir();
+    let folder = if is_run { args.run.as_path() } else { files::folder_of(&args.run) };
+    let output = args.output.clone().unwrap_or_else(|| folder.join("report.html"));
+    let inputs = ["config.json", "metrics.jsonl", "model.safetensors", "graph.safetensors"];
+    let inputs = inputs
+        .map(|name| args.run.join(name))
+        .into_iter()
+        .chain([args.run.clone()])
+        .chain(args.corpus.clone());
+    refuse_overwriting(&output, &inputs.collect::<Vec<_>>())?;
+    let subject = if is_run { args.of_run(common, &monitor)? } else { args.of_model(common, &monitor)? };
+    if let Some(Documents::OfRun(docs)) = &subject.docs {
+        refuse_overwriting(&output, [&docs.path])?;
+    }
+    if !subject.no_docs.is_empty() {
+        common.warn(&subject.no_docs);
+    }
+    let gathered =
+        subject.docs.as_ref().map(|docs| args.gather(&subject, docs, common, &monitor)).transpose()?;
+    let docs = subject.docs.as_ref().map(Documents::docs).zip(gathered);
+    let n_docs = docs.as_ref().map_or(0, |(_, gathered)| gathered.n_docs);
+    let report = Report {
+        title: args.title.clone().unwrap_or_else(|| title_of(&args.run)),
+        about: subject.about,
+        metrics: &subject.metrics,
+        network: &subject.network,
+        floor: subject.floor,
+        docs,
+        no_docs: subject.no_docs,
+    };
+    let page = report.page((args.max_mb * 1e6) as usize, &monitor)?;
+    files::replace(&output, page.html.as_bytes())?;
+    let mb = page.html.len() as f64 / 1e6;
+    if mb > args.max_mb {
+        common.warn(format_args!(
+            "the page has {mb:.1} MB, more than --max-mb {}, although it shows as little as it can",
+            args.max_mb
+        ));
+    }
+    if !page.left_out.is_empty() {
+        common.say(format_args!("left out to keep the page small: {}", page.left_out));
+    }
+    let n_topics = subject.network.graph.n_topics();
+    if common.json {
+        let result = json!({"report": output, "bytes": page.html.len(), "topics": n_topics, "docs": n_docs});
+        return print(format_args!("{result}\n"));
+    }
+    print(format_args!("{}: {mb:.2} MB, {n_topics} topics, {n_docs} documents looked at\n", output.display()))
+}
+
+impl Args {
+    /// A run folder; if its corpus is gone the page does without documents.
+    fn of_run(&self, common: &Common, monitor: &Arc<Monitor>) -> LibResult<Subject> {
+        if self.reading.is_given() {
+            let message = "a run's corpus is read as training read it; leave out options such as --format";
+            return Err(Error::Usage(message.into()));
+        }
+        let run = RunRecord::read(&self.run)?;
+        let (docs, no_docs) = match RunDocs::read(&run, self.corpus.clone(), common, monitor) {
+            Ok(docs) => (Some(Documents::OfRun(docs)), String::new()),
+            Err(error @ (Error::Input { .. } | Error::Io { .. })) if self.corpus.is_none() => {
+                (None, format!("no documents are shown: {error}"))
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Subject {
+            about: About::of_run(&run),
+            network: run.network,
+            metrics: run.metrics,
+            floor: run.options.floor,
+            options: run.options.estep,
+            docs,
+            no_docs,
+        })
+    }
+
+    /// A model alone.
+    fn of_model(&self, common: &Common, monitor: &Arc<Monitor>) -> LibResult<Subject> {
+        if self.corpus.is_none() && self.reading.is_given() {
+            let message = "options such as --format say how to read a corpus; name one with --corpus";
+            return Err(Error::Usage(message.into()));
+        }
+        let network = load_model(&self.run)?;
+        let read = |path: &PathBuf| {
+            let (corpus, alignment) = self.reading.read_for(path, &network.names.tokens, common, monitor)?;
+            Ok(Documents::Given(corpus, alignment))
+        };
+        let docs = self.corpus.as_ref().map(read).transpose()?;
+        let no_docs = "no documents are shown: this is a model alone; name documents with --corpus";
+        Ok(Subject {
+            about: About::of_model(&self.run.to_string_lossy(), &network),
+            metrics: Vec::new(),
+            floor: floor_of_model(&network),
+            options: EStepOptions::default(),
+            no_docs: if docs.is_some() { String::new() } else { no_docs.into() },
+            docs,
+            network,
+        })
+    }
+
+    fn gather(
+        &self,
+        subject: &Subject,
+        documents: &Documents,
+        common: &Common,
+        monitor: &Arc<Monitor>,
+    ) -> LibResult<Gathered> {
+        let mut estep = self.backend.open(common, 0)?;
+        let docs = documents.docs();
+        let doc_ixs = sample_docs(docs.n_docs(), usize::try_from(self.docs).unwrap_or(usize::MAX), self.seed);
+        docs.corpus().give_back_pages();
+        let verifying = Verifying::start(docs.corpus(), monitor);
+        let progress = Progress::start(common, monitor, "looking at documents", doc_ixs.len() as u64);
+        let (network, options, parts) = (&subject.network, &subject.options, documents.parts());
+        let gathered = gather(network, docs, &doc_ixs, parts, options, estep.as_mut(), monitor);
+        drop(progress);
+        verifying.finish(gathered)
+    }
+}
+
+/// The name of a run folder or model, as it is on disk.
+fn title_of(path: &Path) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().map_or_else(|| "noisyor".into(), |name| name.to_string_lossy());
+    name.into_owned()
+}
