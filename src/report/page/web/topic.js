@@ -31,7 +31,7 @@ async function topicView(id, goTo) {
   const active = docs ? docs.lists.of(id) : [];
   const documents = docs && el('section', {class: 'card'}, el('h2', {}, 'Documents in which it is most active'),
     active.length ? el('ul', {class: 'docs'}, active.map(({id: doc, p}) => docItem(docs.all[doc], words, `q ${chance(p)}`, word => isOwn.has(word))))
-      : el('p', {class: 'lead'}, topics.mean[id] > 0 ? 'None are on this page.' : 'It is active in none of the documents looked at.'));
+      : el('p', {class: 'lead'}, 'None with a probability of at least 0.01, or this page leaves them out.'));
   return [
     el('nav', {class: 'crumbs', 'aria-label': 'From the top'}, el('a', {href: '#topics'}, 'All topics'), path.map(up => ['›', topicLink(topics, up)])),
     el('h1', {tabindex: -1}, name(topics.names[id], '')),
