@@ -182,12 +182,37 @@ def check_model(folder):
     return model["topics"]
 
 
+def check_events(run):
+    """TensorBoard reads from the run's event file what metrics.jsonl says."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(metrics) > 1
+    events = EventAccumulator(str(run / "tensorboard"), size_guidance={"scalars": 0})
+    events.Reload()
+    tags = {
+        "bound/train": "train_elbo",
+        "bound/held_out": "valid_elbo",
+        "speed/documents_per_s": "docs_per_s",
+        "speed/edges_per_s": "edges_per_s",
+        "graph/edges": "n_edges",
+        "progress/epoch": "epoch",
+    }
+    assert sorted(events.Tags()["scalars"]) == sorted(tags), events.Tags()
+    for tag, key in tags.items():
+        read = [(event.step, np.float32(event.value)) for event in events.Scalars(tag)]
+        assert read == [(line["step"], np.float32(line[key])) for line in metrics], (tag, read)
+    times = np.diff([event.wall_time for event in events.Scalars("bound/train")])
+    assert np.allclose(times, np.diff([line["seconds"] for line in metrics]), atol=1e-4), times
+
+
 def check(folder):
+    check_events(folder / "run")
     topics = check_model(folder)
     assert check_outputs(folder, "some", topics) > 0
     assert check_outputs(folder, "all", topics) > len(topics)
     assert check_outputs(folder, "empty", topics) == 0
-    print("pyarrow, SciPy and safetensors read what noisyor wrote")
+    print("pyarrow, SciPy, safetensors and TensorBoard read what noisyor wrote")
 
 
 if __name__ == "__main__":

@@ -9,14 +9,14 @@ trap 'rm -rf "$outputs"' EXIT
 
 [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check \
-    numpy==2.4.6 scipy==1.17.1 scikit-learn==1.9.1 gensim==4.4.0 pyarrow==26.0.1 safetensors==0.8.0
+    numpy==2.4.6 scipy==1.17.1 scikit-learn==1.9.1 gensim==4.4.0 pyarrow==26.0.1 safetensors==0.8.0 tensorboard==2.21.0
 "$venv/bin/python" scripts/interop.py --write tests/fixtures/interop
 
 if [ -z "${NOISYOR:-}" ]; then
     cargo build --release --quiet
     NOISYOR=target/release/noisyor
 fi
-"$NOISYOR" train --steps 2 --quiet --backend cpu -o "$outputs/run" > /dev/null
+"$NOISYOR" train --steps 25 --tensorboard --quiet --backend cpu -o "$outputs/run" > /dev/null
 mv "$outputs/run/model.safetensors" "$outputs"
 "$NOISYOR" model convert "$outputs/model.safetensors" "$outputs/model.json" --quiet
 touch "$outputs/none.jsonl"

@@ -31,6 +31,7 @@
 
 pub mod batch;
 pub mod bench;
+pub mod compare;
 pub mod corpus;
 mod error;
 pub mod estep;
@@ -41,6 +42,7 @@ pub mod files;
 pub mod infer;
 pub mod local;
 pub mod lock;
+mod markup;
 pub mod monitor;
 pub mod network;
 mod npy;

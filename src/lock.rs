@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The file in a folder that is locked. Where the folder itself goes, it goes too.
 pub const LOCK_FILE: &str = ".lock";
@@ -14,11 +15,23 @@ pub struct FolderLock {
     _file: File,
 }
 
+/// [`holder`] holds a lock for a moment to see whether it can: so many tries outlast that.
+const TRIES: u32 = 5;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
 impl FolderLock {
-    /// Locks a folder that is there. Fails at once, naming the process, if another holds it.
+    /// Locks a folder that is there. Fails, naming the process, if another holds it.
     pub fn take(folder: &Path) -> Result<Self> {
+        let mut tries = 1;
         loop {
-            let file = Self::lock(folder)?;
+            let file = match Self::lock(folder) {
+                Err(Error::Usage(_)) if tries < TRIES => {
+                    tries += 1;
+                    std::thread::sleep(BETWEEN_TRIES);
+                    continue;
+                }
+                locked => locked?,
+            };
             // Whoever held it may have removed it meanwhile: then the next process would lock another file.
             if is_at(&file, &folder.join(LOCK_FILE)) {
                 return Ok(Self { _file: file });
@@ -47,6 +60,24 @@ impl FolderLock {
     }
 }
 
+/// Whether a process works on a folder, and which, where the system tells. Only looks: nothing is made or kept.
+pub fn holder(folder: &Path) -> Option<String> {
+    let mut file = File::open(folder.join(LOCK_FILE)).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
+        // Dropped, the file gives back the lock. Where there are no locks nobody can hold one.
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// The process that a held lock file names, or nothing.
+fn read_holder(file: &mut File) -> String {
+    let mut holder = String::new();
+    // Who it is may not be told on other systems; that it is held is.
+    let read = file.rewind().and_then(|()| file.take(20).read_to_string(&mut holder));
+    if read.is_ok() { holder } else { String::new() }
+}
+
 /// Whether a path still leads to an open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
@@ -63,11 +94,10 @@ fn is_at(_: &File, _: &Path) -> bool {
 }
 
 fn held(folder: &Path, file: &mut File) -> Error {
-    let mut holder = String::new();
-    // Who it is may not be told on other systems; that it is held is.
-    let read = file.rewind().and_then(|()| file.take(20).read_to_string(&mut holder));
-    let holder =
-        if read.is_ok() && !holder.is_empty() { format!(" (process {holder})") } else { String::new() };
+    let holder = match read_holder(file) {
+        holder if holder.is_empty() => holder,
+        holder => format!(" (process {holder})"),
+    };
     let folder = PathBuf::from(folder);
     Error::Usage(format!(
         "{}: another noisyor{holder} works on this folder; wait for it, stop it, or give another folder",
@@ -91,5 +121,26 @@ mod tests {
         let second = FolderLock::take(folder.path()).unwrap();
         assert!(FolderLock::take(folder.path()).is_err());
         drop(second);
+    }
+
+    #[test]
+    fn a_look_tells_the_holder_and_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(holder(folder.path()), None);
+        assert!(!folder.path().join(LOCK_FILE).exists());
+        let lock = FolderLock::take(folder.path()).unwrap();
+        assert_eq!(holder(folder.path()), Some(std::process::id().to_string()));
+        drop(lock);
+        assert_eq!(holder(folder.path()), None);
+        // A look that comes in between is over soon.
+        let file = File::open(folder.path().join(LOCK_FILE)).unwrap();
+        file.try_lock_shared().unwrap();
+        let taking = std::thread::spawn({
+            let path = folder.path().to_owned();
+            move || FolderLock::take(&path).is_ok()
+        });
+        std::thread::sleep(BETWEEN_TRIES);
+        drop(file);
+        assert!(taking.join().unwrap());
     }
 }

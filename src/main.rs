@@ -7,6 +7,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     quiet_device_layer();
     explain_bus_errors();
+    give_memory_back();
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -32,6 +33,19 @@ fn quiet_device_layer() {
     if cfg!(target_os = "linux") && !chosen {
         // SAFETY: the first thing the program does; no other thread exists that could read the environment.
         unsafe { std::env::set_var(LAYER_OFF, "1") };
+    }
+}
+
+/// glibc raises the size from which memory is mapped by itself with every large array that is freed; later arrays then lie between
+/// small pieces, and what was freed stays with the program. With a fixed size large arrays always go back to the system, so the
+/// memory of a run of days is what it holds.
+#[allow(unsafe_code)]
+fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const MAPPED_FROM: libc::c_int = 1 << 20;
+        // SAFETY: sets a number of the allocator, before any other thread exists.
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_FROM) };
     }
 }
 

@@ -6,10 +6,15 @@ use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
 use noisyor::estep::{EStep, Monitor, Stats};
+use noisyor::report::columns::UNLIMITED;
 use noisyor::{Error, Result as LibResult};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// In fewer columns there is nothing to be read.
+const MIN_COLUMNS: usize = 20;
 
 #[derive(Args)]
 pub(crate) struct Common {
@@ -91,9 +96,33 @@ pub(crate) fn print(text: impl std::fmt::Display) -> Result<()> {
     }
 }
 
+/// The model file that a path means: the file, or the model of a run folder.
+pub(crate) fn model_file(path: &Path) -> LibResult<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let model = path.join("model.safetensors");
+    if !model.is_file() {
+        let message = "this folder has no model.safetensors; give a model, or the folder of a run that has trained for a while";
+        return Err(Error::input(path, None, message));
+    }
+    Ok(model)
+}
+
+/// Columns to print in: as given, else the terminal's; without a terminal as many as it takes.
+pub(crate) fn columns(given: Option<usize>) -> usize {
+    let of_terminal =
+        || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    given.or_else(of_terminal).unwrap_or(UNLIMITED).max(MIN_COLUMNS)
+}
+
 /// A monitor that Ctrl-C and termination signals stop; a second one ends the program at once.
 pub(crate) fn interruptible(common: &Common) -> LibResult<Arc<Monitor>> {
-    let quiet = common.quiet;
+    stoppable(common.quiet)
+}
+
+/// The same; `quiet` says nothing when it is stopped.
+pub(crate) fn stoppable(quiet: bool) -> LibResult<Arc<Monitor>> {
     let monitor = Arc::new(Monitor::default());
     let shared = Arc::clone(&monitor);
     ctrlc::set_handler(move || {

@@ -4,10 +4,20 @@ use clap::{Args, ValueEnum};
 use noisyor::estep::{Bound, EStepOptions, Temper};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BoundArg {
+pub(crate) enum BoundArg {
     Tail,
     Local,
     Full,
+}
+
+impl BoundArg {
+    pub(crate) fn bound(self) -> Bound {
+        match self {
+            Self::Tail => Bound::Tail,
+            Self::Local => Bound::Local,
+            Self::Full => Bound::Full,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -35,11 +45,7 @@ pub(crate) struct EStepArgs {
 impl EStepArgs {
     pub(crate) fn options(&self) -> noisyor::Result<EStepOptions> {
         let usage = |message: &str| Err(noisyor::Error::Usage(message.into()));
-        let bound = match self.bound {
-            BoundArg::Tail => Bound::Tail,
-            BoundArg::Local => Bound::Local,
-            BoundArg::Full => Bound::Full,
-        };
+        let bound = self.bound.bound();
         let mut options = EStepOptions {
             bound,
             max_alternations: self.estep_max,

@@ -3,11 +3,14 @@
 mod bench;
 mod check;
 mod common;
+mod compare;
 mod corpus;
 mod corpus_args;
 mod devices;
 mod estep_args;
 mod eval;
+mod explain;
+mod figures;
 mod graph;
 mod graph_args;
 mod infer;
@@ -18,6 +21,7 @@ mod report;
 mod synth;
 mod topics;
 mod train;
+mod watch;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
@@ -46,9 +50,12 @@ enum Command {
     Corpus(corpus::Args),
     Graph(graph::Args),
     Plan(Box<plan::Args>),
+    Watch(watch::Args),
+    Compare(compare::Args),
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
+    Explain(Box<explain::Args>),
     Report(report::Args),
     Check(check::Args),
     Synth(synth::Args),
@@ -83,9 +90,12 @@ pub(crate) fn run() -> Result<()> {
         Command::Corpus(args) => corpus::run(args, &common),
         Command::Graph(args) => graph::run(args, &common),
         Command::Plan(args) => plan::run(*args, &common),
+        Command::Watch(args) => watch::run(args, &common),
+        Command::Compare(args) => compare::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
+        Command::Explain(args) => explain::run(*args, &common),
         Command::Report(args) => report::run(args, &common),
         Command::Check(args) => check::run(args, &common),
         Command::Synth(args) => synth::run(args, &common),

@@ -1,8 +1,10 @@
 //! Progress of anything longer than a moment: a bar on a terminal, plain lines elsewhere.
 
 use super::{Common, tell};
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use noisyor::estep::Monitor;
+use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +13,19 @@ use std::time::{Duration, Instant};
 
 /// Between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Rates are those of the last while.
+const RATE_OVER: Duration = Duration::from_secs(30);
+
+/// How fast it goes, where that is known yet.
+pub(crate) struct Pace {
+    /// Documents or bytes per second.
+    pub(crate) rate: Option<f64>,
+    pub(crate) seconds_left: Option<f64>,
+}
+
+/// A line in words of one's own, for so many columns of a terminal or, without them, on its own.
+pub(crate) type Line = dyn Fn(&Pace, Option<usize>) -> String + Send;
 
 /// Follows a monitor's count of documents or bytes until dropped.
 pub(crate) struct Progress {
@@ -23,12 +38,17 @@ pub(crate) struct Progress {
 impl Progress {
     /// Starts following documents; `what` is a verb, `n_docs` the whole amount of work.
     pub(crate) fn start(common: &Common, monitor: &Arc<Monitor>, what: &'static str, n_docs: u64) -> Self {
-        Self::follow(common, monitor, what, Some(n_docs), &DOCUMENTS)
+        Self::follow(common, monitor, what, Some(n_docs), &DOCUMENTS, None)
     }
 
     /// Starts following documents where nobody knows how many there will be.
     pub(crate) fn open(common: &Common, monitor: &Arc<Monitor>, what: &'static str) -> Self {
-        Self::follow(common, monitor, what, None, &DOCUMENTS)
+        Self::follow(common, monitor, what, None, &DOCUMENTS, None)
+    }
+
+    /// Starts following documents with a line of its own instead of a bar.
+    pub(crate) fn with_line(common: &Common, monitor: &Arc<Monitor>, n_docs: u64, line: Box<Line>) -> Self {
+        Self::follow(common, monitor, "", Some(n_docs), &DOCUMENTS, Some(line))
     }
 
     /// Starts following bytes that are read; the whole amount may be unknown.
@@ -38,7 +58,7 @@ impl Progress {
         what: &'static str,
         n_bytes: Option<u64>,
     ) -> Self {
-        Self::follow(common, monitor, what, n_bytes, &BYTES)
+        Self::follow(common, monitor, what, n_bytes, &BYTES, None)
     }
 
     fn follow(
@@ -47,12 +67,17 @@ impl Progress {
         what: &'static str,
         whole: Option<u64>,
         unit: &'static Unit,
+        line: Option<Box<Line>>,
     ) -> Self {
         let on_terminal = std::io::stderr().is_terminal();
         let hidden = common.quiet || !on_terminal;
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(whole, target).with_message(what);
-        let template = if whole.is_some() { unit.template } else { unit.open_template };
+        let template = match (&line, whole) {
+            (Some(_), _) => "{msg}",
+            (None, Some(_)) => unit.template,
+            (None, None) => unit.open_template,
+        };
         let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
             let _ = write!(text, "{:.0}/s", state.per_sec());
         };
@@ -62,9 +87,17 @@ impl Progress {
         let plain = !common.quiet && !on_terminal;
         let follower = std::thread::spawn({
             let (bar, done, monitor) = (bar.clone(), Arc::clone(&done), Arc::clone(monitor));
-            move || follow(&bar, &done, &monitor, plain.then_some(what), whole, unit)
+            move || match line {
+                Some(line) => follow_with(&line, &bar, &done, &monitor, plain, whole.unwrap_or(0), unit),
+                None => follow(&bar, &done, &monitor, plain.then_some(what), whole, unit),
+            }
         });
         Self { bar, quiet: common.quiet, done, follower: Some(follower) }
+    }
+
+    /// Whether it is drawn again and again.
+    pub(crate) fn is_live(&self) -> bool {
+        !self.bar.is_hidden()
     }
 
     /// Prints a line above the bar.
@@ -137,6 +170,42 @@ fn follow(
             None => tell(format_args!("{what}: {shown:.0} {name}, {shown_rate:.0}/s")),
         }
         last_line = Instant::now();
+    }
+}
+
+/// The same with a line of one's own.
+fn follow_with(
+    line: &Line,
+    bar: &ProgressBar,
+    done: &AtomicBool,
+    monitor: &Monitor,
+    plain: bool,
+    whole: u64,
+    unit: &Unit,
+) {
+    let (first, terminal) = ((unit.count)(monitor), Term::stderr());
+    let mut last_line = Instant::now();
+    let mut seen = VecDeque::from([(last_line, 0)]);
+    while !done.load(Ordering::Relaxed) {
+        std::thread::park_timeout(Duration::from_millis(100));
+        let (now, n_done) = (Instant::now(), (unit.count)(monitor) - first);
+        seen.push_back((now, n_done));
+        // Nothing is known for the first second.
+        let known = seen.front().filter(|(then, _)| now - *then >= Duration::from_secs(1));
+        let rate = known.map(|(then, before)| (n_done - before) as f64 / (now - *then).as_secs_f64());
+        while seen.front().is_some_and(|(then, _)| now - *then > RATE_OVER) {
+            seen.pop_front();
+        }
+        let seconds_left =
+            rate.filter(|&rate| rate > 0.0).map(|rate| whole.saturating_sub(n_done) as f64 / rate);
+        let pace = Pace { rate, seconds_left };
+        if !bar.is_hidden() {
+            let columns = terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns));
+            bar.set_message(line(&pace, Some(columns)));
+        } else if plain && last_line.elapsed() >= LINE_EVERY {
+            tell(line(&pace, None));
+            last_line = Instant::now();
+        }
     }
 }
 

@@ -8,12 +8,13 @@ mod of_run;
 mod report;
 mod resume;
 mod update;
+mod watching;
 
+use super::Common;
 use super::common::{BackendArgs, interruptible};
 use super::corpus_args::{CorpusArgs, Verifying};
 use super::estep_args::EStepArgs;
 use super::graph_args::GraphArgs;
-use super::{Common, progress::Progress};
 use anyhow::Result;
 pub(super) use args::TrainingArgs;
 use checkpoints::{CheckpointArgs, Keeper};
@@ -23,7 +24,7 @@ use noisyor::estep::{EStep, Monitor};
 use noisyor::network::{Graph, Network, Weights};
 use noisyor::report::name_topics;
 use noisyor::train::{
-    Begin, CheckedOptions, Ended, Event, Metrics, Outcome, RefineStage, RunFolder, State, TrainOptions, train,
+    Begin, CheckedOptions, Ended, Event, Metrics, Outcome, RunFolder, State, TrainOptions, train,
 };
 use noisyor::{Error, Result as LibResult};
 pub(super) use of_run::RunDocs;
@@ -33,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use update::UpdateArgs;
+use watching::Watching;
 
 /// Train a network
 ///
@@ -60,6 +62,9 @@ pub(crate) struct Args {
     /// corpus that was moved can be named; --epochs, --steps and --patience may be more than before
     #[arg(long, value_name = "RUN")]
     resume: Option<PathBuf>,
+    /// Write the metrics for TensorBoard, too, into RUN/tensorboard: tensorboard --logdir RUN shows them
+    #[arg(long)]
+    tensorboard: bool,
     #[command(flatten)]
     reading: CorpusArgs,
     /// Seed of everything random
@@ -154,7 +159,13 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
             "stopped while refining: the model has {n_edges} edges, more than --max-edges {most}"
         ));
     }
-    report::report(&job.args, &inputs, start, &network, options, estep, &outcome, folder.path(), common)?;
+    let figures = report::evaluate(&job.args, &inputs, start, &network, options, estep, &outcome, common)?;
+    job.about["ended"] = report::ending(outcome.ended).into();
+    job.about["test_elbo"] = json!(figures.test_elbo);
+    // What was found is printed even if it cannot be written down.
+    let noted = folder.write_config(options, &job.about);
+    report::report(&figures, &network, options, &outcome, folder.path(), common)?;
+    noted?;
     if outcome.ended == Ended::Interrupted {
         common.say(format_args!("to go on: noisyor train --resume {}", folder.path().display()));
         return Err(Error::Interrupted.into());
@@ -210,7 +221,7 @@ fn train_with_progress(
         estep.name(),
         rayon::current_num_threads()
     ));
-    let (mut progress, mut last_valid, mut last_save) = (None, None, Instant::now());
+    let (mut watching, mut last_save) = (None::<Watching>, Instant::now());
     let mut keeper = Keeper::new(&args.checkpoints, state.as_ref().map(|state| state.step()), *changed);
     let begin = match state {
         Some(state) => Begin::At(graph, state),
@@ -218,56 +229,32 @@ fn train_with_progress(
     };
     train(begin, inputs.docs(), options, estep, monitor, &mut |event| {
         match *event {
-            Event::Started {
-                n_train,
-                n_valid,
-                n_test,
-                n_steps,
-                steps_done,
-                n_batches,
-                refine_epochs,
-                leak_floor,
-            } => {
+            Event::Started { n_train, n_valid, n_test, n_batches, leak_floor, .. } => {
                 about["train_docs"] = json!(n_train);
                 about["valid_docs"] = json!(n_valid);
                 about["test_docs"] = json!(n_test);
                 about["batches_per_epoch"] = json!(n_batches);
                 about["leak_floor"] = json!(leak_floor);
                 folder.write_config(options, about)?;
-                let n_batches = n_batches as u64;
-                let n_epochs = n_steps.div_ceil(n_batches);
-                let n_evaluations = n_epochs.div_ceil(u64::from(options.eval_every));
-                let n_docs = (n_steps / n_batches + u64::from(refine_epochs)) * n_train as u64
-                    + n_evaluations * n_valid as u64;
-                // What was done before is not done again; steps of refinement are larger, so it is a guess.
-                let left = 1.0 - (steps_done as f64 / n_steps.max(1) as f64).min(1.0);
-                let n_docs = (n_docs as f64 * left) as u64;
-                let test = if n_test > 0 { format!(", {n_test} kept for the test") } else { String::new() };
-                common.say(format_args!(
-                    "training on {n_train} documents, {n_valid} held out{test}; \
-                     epochs: {n_epochs}, steps: {n_steps} at most{}",
-                    if refine_epochs > 0 {
-                        format!(", after {refine_epochs} to refine the graph")
-                    } else {
-                        String::new()
-                    }
-                ));
-                progress = Some(Progress::start(common, monitor, "training", n_docs));
+                folder.write_events(args.tensorboard)?;
+                watching = Watching::start(event, options, common, monitor);
             }
             Event::Safe { state, last } => {
-                keeper.look(folder, state, last, (&inputs.corpus, monitor), common)?
+                keeper.look(folder, state, last, (&inputs.corpus, monitor), common)?;
+                if let Some(watching) = &watching {
+                    watching.stands_at(state);
+                }
             }
             Event::Refined { stage, n_edges } => {
-                if let Some(progress) = &progress {
-                    progress.line(&format!("{}: {n_edges} edges", stage_line(stage)));
+                if let Some(watching) = &watching {
+                    watching.refined(stage, n_edges);
                 }
             }
             Event::Evaluated { metrics, best, graph, weights } => {
                 folder.write_metrics(metrics)?;
-                if let Some(progress) = &progress {
-                    progress.line(&metrics_line(metrics, last_valid));
+                if let Some(watching) = &watching {
+                    watching.evaluated(metrics);
                 }
-                last_valid = metrics.valid_elbo;
                 if best && last_save.elapsed() > SAVE_EVERY {
                     folder.save_model(&finished(start, options, graph, weights, &[], Some(metrics)))?;
                     last_save = Instant::now();
@@ -276,30 +263,6 @@ fn train_with_progress(
         }
         Ok(())
     })
-}
-
-fn stage_line(stage: RefineStage) -> String {
-    match stage {
-        RefineStage::Densified => "refining, from every edge that the layers allow".into(),
-        RefineStage::Reseeded(topics) => format!("dead topics that begin anew: {topics}"),
-        RefineStage::Pruned(edges) => format!("edges of least importance dropped: {edges}"),
-        RefineStage::Swapped(edges) => format!("edges exchanged for candidates of large gradient: {edges}"),
-        RefineStage::Undone => "that did not help, undone".into(),
-    }
-}
-
-fn metrics_line(metrics: &Metrics, last_valid: Option<f64>) -> String {
-    let mut line = format!("epoch {:.2} step {}", metrics.epoch, metrics.step);
-    if let Some(train) = metrics.train_elbo {
-        line += &format!("  train {train:.4}");
-    }
-    if let Some(valid) = metrics.valid_elbo {
-        line += &format!("  held out {valid:.4}");
-        if let Some(last) = last_valid {
-            line += &format!(" ({:+.4})", valid - last);
-        }
-    }
-    format!("{line} [{}]  {:.0} documents/s", metrics.bound, metrics.docs_per_s)
 }
 
 /// What the model file says of its training: no times, no thread counts.

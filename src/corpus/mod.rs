@@ -22,7 +22,7 @@ pub use column::Strings;
 pub use document::{Document, Words};
 pub use documents::Corpus;
 pub use groups::Item;
-pub use ingest::{IngestOptions, Ingested, Sink, ingest, ingest_reader, read};
+pub use ingest::{IngestOptions, Ingested, Sink, TextTokens, ingest, ingest_reader, read, tokens_of_text};
 pub use read::{Format, ReadOptions};
 pub use sample::{sample_corpus, sample_network};
 pub use split::{Parts, split};

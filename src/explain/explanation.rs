@@ -29,8 +29,8 @@ pub struct Explanation {
     pub tokens: Vec<TokenPart>,
     /// Alternations of q and r that it took.
     pub n_alternations: u32,
-    /// Whether q and r stood still at the end; otherwise they were still creeping.
-    pub converged: bool,
+    /// The most that any q still moved in the last of them.
+    pub last_move: f64,
 }
 
 /// A topic of the local model.
@@ -158,7 +158,7 @@ impl Explainer<'_> {
             topics,
             tokens: (n_topics..optimum.batch.n_nodes()).map(token).collect(),
             n_alternations: optimum.n_alternations,
-            converged: optimum.converged,
+            last_move: optimum.last_move,
         }
     }
 

@@ -34,7 +34,7 @@ pub fn explanation_json(network: &Network, explanation: &Explanation) -> Value {
     let topics = explanation.on().into_iter().chain(explanation.off());
     json!({
         "bound": explanation.bound, "elbo": explanation.elbo,
-        "alternations": explanation.n_alternations, "converged": explanation.converged,
+        "alternations": explanation.n_alternations, "last_move": explanation.last_move,
         "topics": topics.map(topic).collect::<Vec<Value>>(),
         "tokens": explanation.tokens.iter().map(token).collect::<Vec<Value>>(),
     })

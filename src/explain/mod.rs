@@ -6,10 +6,13 @@
 mod explanation;
 mod json;
 mod optimum;
+pub mod picture;
+mod views;
 mod why;
 
 pub use explanation::{Cause, Explanation, Source, TokenPart, TopicPart};
 pub use json::{explanation_json, why_json};
+pub use views::{Branch, REAL_SHARE, WordView, probability_text};
 pub use why::{ABSENT_NAMED, Term, TermKind, Why};
 
 use crate::error::{Error, Result};

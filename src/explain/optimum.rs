@@ -11,9 +11,9 @@ use std::ops::Range;
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Precision {
-    /// Alternations end when no q and no m moved more than this.
+    /// Alternations end when no q moved more than this.
     tolerance: f64,
-    /// Or after so many.
+    /// Or after so many: where two parents that are on are nearly as good, r creeps from one to the other for ever.
     max_alternations: u32,
     /// Last sweeps, r held, bring q and its log-odds together to this.
     last_tolerance: f64,
@@ -23,7 +23,7 @@ pub(super) struct Precision {
 
 impl Precision {
     pub(super) const TIGHT: Self =
-        Self { tolerance: 1e-10, max_alternations: 5_000, last_tolerance: 1e-14, max_last_sweeps: 1_000 };
+        Self { tolerance: 1e-10, max_alternations: 2_000, last_tolerance: 1e-14, max_last_sweeps: 1_000 };
     /// As the E-step has it by default, and a last sweep.
     pub(super) const ROUGH: Self =
         Self { tolerance: 1e-3, max_alternations: 100, last_tolerance: 1e-3, max_last_sweeps: 1 };
@@ -39,7 +39,8 @@ pub(super) struct Optimum {
     pub(super) log_odds: Vec<f64>,
     pub(super) edges: Vec<Edge>,
     pub(super) n_alternations: u32,
-    pub(super) converged: bool,
+    /// The largest |dq| of the last alternation.
+    pub(super) last_move: f64,
     /// The edge of every slot: a topic's edges to its positive children.
     slot_edges: Vec<usize>,
     bias: Vec<f64>,
@@ -84,10 +85,10 @@ impl Optimum {
     pub(super) fn find(explainer: &Explainer<'_>, tokens: &[u32]) -> Self {
         let mut optimum = Self::start(explainer, tokens);
         let (colours, stop) = (optimum.colours(), explainer.precision);
-        while optimum.n_alternations < stop.max_alternations && !optimum.converged {
+        while optimum.n_alternations < stop.max_alternations && optimum.last_move > stop.tolerance {
             optimum.n_alternations += 1;
-            let moved = optimum.sweep(&colours);
-            optimum.converged = moved.max(optimum.update_r()) <= stop.tolerance;
+            optimum.last_move = optimum.sweep(&colours);
+            optimum.update_r();
         }
         for _ in 0..stop.max_last_sweeps {
             if optimum.sweep(&colours) <= stop.last_tolerance {
@@ -123,8 +124,8 @@ impl Optimum {
         q[batch.topics(0).end..].fill(1.0);
         let bias =
             batch.nodes[..batch.n_nodes()].iter().map(|node| explainer.bias[node.id as usize]).collect();
-        let (log_odds, n_alternations, converged) = (Vec::new(), 0, false);
-        Self { batch, q, log_odds, edges, n_alternations, converged, slot_edges, bias }
+        let (log_odds, n_alternations, last_move) = (Vec::new(), 0, f64::INFINITY);
+        Self { batch, q, log_odds, edges, n_alternations, last_move, slot_edges, bias }
     }
 
     pub(super) fn topics(&self) -> Range<usize> {
@@ -168,22 +169,19 @@ impl Optimum {
         moved
     }
 
-    /// One r iteration at every node, accelerated as in `estep/cpu/r_update.rs`; returns the largest |dm|.
-    fn update_r(&mut self) -> f64 {
-        let mut moved = 0.0f64;
+    /// One r iteration at every node, accelerated as in `estep/cpu/r_update.rs`.
+    fn update_r(&mut self) {
         for node in 0..self.batch.n_nodes() {
             let range = self.edges_into(node);
             let gains: Vec<f64> =
                 range.clone().map(|edge| self.q[self.parent_of(edge)] * self.edges[edge].gain).collect();
             let edges = &mut self.edges[range];
-            share_out(edges, &gains);
-            for edge in edges {
-                let before = edge.m;
-                edge.update();
-                moved = moved.max((edge.m - before).abs());
+            // One parent has r = 1 for good.
+            if edges.len() > 1 {
+                share_out(edges, &gains);
+                edges.iter_mut().for_each(Edge::update);
             }
         }
-        moved
     }
 
     /// Eq. 9.
@@ -203,26 +201,30 @@ impl Optimum {
 
 /// `r <- r g^p / sum r g^p` with the largest p of 4, 2, 1, 1/2 that kappa and the growth of a share allow.
 fn share_out(edges: &mut [Edge], gains: &[f64]) {
-    let sum = |power: i32| edges.iter().zip(gains).map(|(edge, g)| edge.r * g.powi(power)).sum::<f64>();
+    let (least, growth) = (f64::from(R_MIN), f64::from(GROWTH));
+    let sum =
+        |power: fn(f64) -> f64| edges.iter().zip(gains).map(|(edge, &g)| edge.r * power(g)).sum::<f64>();
     let kappa = edges.iter().map(|edge| edge.curve).fold(0.0, f64::max);
     let largest = gains.iter().copied().fold(0.0, f64::max);
-    let grows_little =
-        |power: i32, sum: f64| sum > f64::from(R_MIN) && largest.powi(power) <= f64::from(GROWTH) * sum;
-    let power = if kappa <= 0.25 && grows_little(4, sum(4)) {
-        4.0
-    } else if kappa <= 0.5 && grows_little(2, sum(2)) {
-        2.0
-    } else if kappa > 1.0 {
-        0.5
-    } else {
-        1.0
+    let may_raise = |power: fn(f64) -> f64| {
+        let sum = sum(power);
+        sum > least && power(largest) <= growth * sum
     };
-    let sum: f64 = edges.iter().zip(gains).map(|(edge, g)| edge.r * g.powf(power)).sum();
+    let power: fn(f64) -> f64 = if kappa <= 0.25 && may_raise(|g| (g * g) * (g * g)) {
+        |g| (g * g) * (g * g)
+    } else if kappa <= 0.5 && may_raise(|g| g * g) {
+        |g| g * g
+    } else if kappa > 1.0 {
+        f64::sqrt
+    } else {
+        |g| g
+    };
+    let sum = sum(power);
     // Every parent off, or every gain noise: r stays.
-    if sum > f64::from(R_MIN) {
-        for (edge, g) in edges.iter_mut().zip(gains) {
-            let next = edge.r * g.powf(power) / sum;
-            edge.r = if next < f64::from(R_MIN) { 0.0 } else { next };
+    if sum > least {
+        for (edge, &g) in edges.iter_mut().zip(gains) {
+            let next = edge.r * power(g) / sum;
+            edge.r = if next < least { 0.0 } else { next };
         }
     }
 }

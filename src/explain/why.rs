@@ -61,6 +61,19 @@ pub enum TermKind {
     Rest,
 }
 
+impl Why {
+    /// The largest terms in their order, at most `most`; number and sum of the others, if there are any.
+    pub fn shortened(&self, most: usize) -> (Vec<Term>, Option<(usize, f64)>) {
+        let mut sizes: Vec<f64> = self.terms.iter().map(|term| term.value.abs()).collect();
+        sizes.sort_by(|a, b| b.total_cmp(a));
+        let least = sizes.get(most).copied().unwrap_or(-1.0);
+        let (shown, others): (Vec<Term>, Vec<Term>) =
+            self.terms.iter().partition(|term| term.value.abs() > least);
+        let sum = others.iter().map(|term| term.value).sum();
+        (shown, (!others.is_empty()).then_some((others.len(), sum)))
+    }
+}
+
 impl Explainer<'_> {
     /// Takes a topic's log-odds apart.
     pub fn why(&self, explanation: &Explanation, topic: u32) -> Why {

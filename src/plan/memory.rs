@@ -5,7 +5,7 @@ use super::shape::Shape;
 use crate::batch::BLOCK_DOCS;
 use crate::corpus::Docs;
 use crate::network::{Graph, Names};
-use crate::train::{BatchSize, SLICE_DOCS, StepRule, TrainOptions};
+use crate::train::{Ledger, SLICE_DOCS, StepRule, TrainOptions};
 use serde::Serialize;
 
 /// The program itself: code, its libraries, threads.
@@ -96,19 +96,20 @@ pub fn train_memory(
     let names_bytes = NAMES.0 * (NAME * topics + long(&names.topics))
         + NAMES.1 * (NAME * graph.n_tokens() as f64 + long(&names.tokens));
     let network = GRAPHS * (graph_bytes + one_each) + names_bytes;
+    let n_train = n_docs as f64 * (1.0 - options.valid - options.test);
+    let n_batches = options.batch.n_batches(n_train as usize);
+    let averages = one_each + 8.0 * topics;
+    let ledger = Ledger::bytes_per_weight(n_train, n_batches as u64) * (edges + nodes + topics);
     // The averages of the last step are there while the next ones are made.
     let (remembered, stepping) = match options.step {
-        StepRule::Em { .. } => (one_each + 8.0 * topics, one_each + 8.0 * topics),
+        StepRule::Em { .. } if ledger > 0.0 => (ledger, averages),
+        StepRule::Em { .. } => (averages, averages),
         StepRule::Paper { .. } => (0.0, 0.0),
         StepRule::Adam { .. } => (2.0 * one_each, 0.0),
     };
     let params = 4.0 * edges + 12.0 * nodes + 12.0 * topics;
     let sums = one_each + 16.0 * topics;
-    let n_train = n_docs as f64 * (1.0 - options.valid - options.test);
-    let batch_docs = match options.batch {
-        BatchSize::Full => n_train,
-        batch => n_train / batch.n_batches(n_train as usize) as f64,
-    };
+    let batch_docs = n_train / n_batches as f64;
     let slices = if batch_docs > SLICE_DOCS as f64 { 2.0 } else { 1.0 }; // sums of slices are merged
     let optimiser = remembered + stepping + params + slices * sums;
     let in_memory = |(workers, packed, program)| (SLACK * workers, packed, program);

@@ -52,6 +52,11 @@ impl Seconds {
         Self { wall: self.wall * factor, cpu: self.cpu * factor }
     }
 
+    /// Not below zero.
+    fn less(self, other: Self) -> Self {
+        Self { wall: (self.wall - other.wall).max(0.0), cpu: (self.cpu - other.cpu).max(0.0) }
+    }
+
     pub(super) fn plus(self, other: Self) -> Self {
         Self { wall: self.wall + other.wall, cpu: self.cpu + other.cpu }
     }
@@ -186,6 +191,7 @@ impl Stage<'_> {
                 let (deriving, params) = Seconds::of(|| self.derive(&weights))?;
                 let mut stats = self.estep(estep, &params, &items[begin(batch)..begin(batch + 1)], true)?;
                 n_updates += stats.n_edge_updates;
+                stepper = stepper.of_batch(batch);
                 let (stepping, ()) = Seconds::of(|| {
                     stats.add_tail(&params);
                     stepper.step(self.graph, &mut weights, &stats)
@@ -209,6 +215,10 @@ impl Stage<'_> {
         let once = EStepOptions { max_alternations: 1, ..self.options.estep.clone() };
         let valid = &self.survey.valid.items;
         let held_out = if valid.is_empty() { items } else { &valid[..valid.len().min(items.len())] };
+        // Sums over nothing: what every run costs, however few its documents. It is no part of what a document costs.
+        self.estep(estep, params, &[], true)?;
+        let (empty, _) = Seconds::of(|| self.estep(estep, params, &[], true))?;
+        rehearsal.fixed = rehearsal.fixed.plus(empty);
         for (side, (items, gradients)) in [(items, true), (held_out, false)].into_iter().enumerate() {
             let mut short = (Seconds::default(), Stats::default());
             let mut long = (Seconds::default(), Stats::default());
@@ -216,7 +226,7 @@ impl Stage<'_> {
                 for (options, (spent, totals)) in [(&once, &mut short), (&self.options.estep, &mut long)] {
                     let run = || self.estep_with(options, estep, params, items, gradients);
                     let (seconds, stats) = Seconds::of(run)?;
-                    *spent = spent.plus(seconds);
+                    *spent = spent.plus(if gradients { seconds.less(empty) } else { seconds });
                     totals.add_totals(&stats);
                 }
                 if long.0.wall >= seconds {
@@ -228,9 +238,6 @@ impl Stage<'_> {
             rehearsal.edges[side] = per_item(long.1.n_edges);
             rehearsal.last[side] = (per_item(long.1.n_edge_updates), per_item(long.1.n_alternations));
         }
-        // Sums over nothing: their memory alone.
-        let (empty, _) = Seconds::of(|| self.estep(estep, params, &[], true))?;
-        rehearsal.fixed = rehearsal.fixed.plus(empty);
         Ok(())
     }
 }

@@ -1,10 +1,19 @@
 //! What was learned, for people: the hierarchy of topics, and a run as a page.
 
+mod chart;
+pub mod columns;
+mod export;
+mod find;
 mod layers;
 mod names;
 pub mod page;
+mod search;
 mod topics;
 
-pub use layers::{LayerSummary, layer_summaries, top_words};
+pub use chart::{Series, chart};
+pub use export::{write_dot, write_graphml};
+pub use find::find_topic;
+pub use layers::{LayerSummary, layer_summaries, top_tokens, top_words};
 pub use names::name_topics;
+pub use search::{FoundTopic, search_topics};
 pub use topics::{MAX_DEPTH, TopicTree, topic_tree};

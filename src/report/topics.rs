@@ -1,8 +1,8 @@
 //! The hierarchy of topics with their strongest tokens.
 
+use super::columns::{UNLIMITED, fit, fit_list, plain, width};
 use crate::network::Network;
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// One topic of the hierarchy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,22 +24,47 @@ pub const MAX_DEPTH: usize = 64;
 
 /// Topics under a stronger parent that the text names.
 const ALSO_SHOWN: usize = 4;
+/// Columns that a name may take however deep it stands.
+const NAME_COLUMNS: usize = 12;
+/// In fewer columns there is no token to be read.
+const TOKEN_COLUMNS: usize = 8;
 
 /// The hierarchy from the topics without parents down; `top` tokens each, `depth` levels of topics.
 pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree> {
     let graph = &network.graph;
-    let strongest = |topic: usize| {
-        let edges = graph.edges_into(topic);
-        edges.max_by(|&a, &b| network.weights.edge[a].total_cmp(&network.weights.edge[b]))
-    };
-    let main_edge: Vec<Option<usize>> = (0..graph.n_topics()).map(strongest).collect();
+    let main_edge = main_edges(network);
     let roots = (0..graph.n_topics()).filter(|&topic| main_edge[topic].is_none());
     let depth = depth.min(MAX_DEPTH);
     roots.map(|topic| subtree(network, &main_edge, topic, network.weights.leak[topic], top, depth)).collect()
 }
 
-fn probability(weight: f64) -> f64 {
+/// The edge from the strongest parent of every topic that has one.
+pub(super) fn main_edges(network: &Network) -> Vec<Option<usize>> {
+    let weights = &network.weights.edge;
+    let strongest =
+        |topic| network.graph.edges_into(topic).max_by(|&a, &b| weights[a].total_cmp(&weights[b]));
+    (0..network.graph.n_topics()).map(strongest).collect()
+}
+
+/// The probability that a weight alone switches a node on.
+pub(super) fn probability(weight: f64) -> f64 {
     -(-weight).exp_m1()
+}
+
+/// A topic's children as (weight, child, edge), strongest first: topics, then tokens.
+pub(super) type Children = (Vec<(f64, u32, usize)>, Vec<(f64, u32, usize)>);
+
+/// The children of a topic, strongest first.
+pub(super) fn children(network: &Network, topic: usize) -> Children {
+    let graph = &network.graph;
+    let mut children: Vec<(f64, u32, usize)> = graph
+        .child_edges(topic)
+        .iter()
+        .zip(graph.children(topic))
+        .map(|(&edge, &child)| (network.weights.edge[edge as usize], child, edge as usize))
+        .collect();
+    children.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    children.into_iter().partition(|child| graph.is_topic(child.1 as usize))
 }
 
 fn subtree(
@@ -50,16 +75,7 @@ fn subtree(
     top: usize,
     depth: usize,
 ) -> TopicTree {
-    let graph = &network.graph;
-    let mut children: Vec<(f64, u32, usize)> = graph
-        .child_edges(topic)
-        .iter()
-        .zip(graph.children(topic))
-        .map(|(&edge, &child)| (network.weights.edge[edge as usize], child, edge as usize))
-        .collect();
-    children.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let (topics, tokens): (Vec<_>, Vec<_>) =
-        children.into_iter().partition(|child| graph.is_topic(child.1 as usize));
+    let (topics, tokens) = children(network, topic);
     let name = |node: u32| network.names.of(node).to_owned();
     let (own, also): (Vec<_>, Vec<_>) =
         topics.into_iter().partition(|&(_, child, edge)| main_edge[child as usize] == Some(edge));
@@ -83,32 +99,65 @@ fn subtree(
 impl TopicTree {
     /// The hierarchy as text, one topic a line.
     pub fn text(trees: &[Self]) -> String {
+        Self::text_within(trees, UNLIMITED)
+    }
+
+    /// The same in so many columns: what does not fit is left out, the weakest tokens first.
+    pub fn text_within(trees: &[Self], columns: usize) -> String {
         let mut text = String::new();
         for tree in trees {
-            tree.write(&mut text, "", "");
+            tree.write(&mut text, columns, "", "");
         }
         text
     }
 
-    fn write(&self, text: &mut String, first: &str, rest: &str) {
-        let words: Vec<&str> = self.tokens.iter().map(|(token, _)| token.as_str()).collect();
-        let _ = write!(text, "{first}{}", self.topic);
-        if !words.is_empty() {
-            let _ = write!(text, ": {}", words.join(", "));
+    /// How many topics each level has.
+    pub fn level_sizes(trees: &[Self]) -> Vec<usize> {
+        let mut sizes = Vec::new();
+        let mut level: Vec<&Self> = trees.iter().collect();
+        while !level.is_empty() {
+            sizes.push(level.len());
+            level = level.iter().flat_map(|tree| &tree.topics).collect();
         }
-        if !self.also.is_empty() {
-            let shown = self.also.len().min(ALSO_SHOWN);
-            let _ = write!(text, " (also {}", self.also[..shown].join(", "));
-            let _ = match self.also.len() - shown {
-                0 => write!(text, ")"),
-                more => write!(text, " and {more} more)"),
-            };
+        sizes
+    }
+
+    /// Leaves out all levels below `depth`, which is at least one.
+    pub fn cut(&mut self, depth: usize) {
+        if depth <= 1 {
+            self.topics.clear();
         }
-        text.push('\n');
+        self.topics.iter_mut().for_each(|tree| tree.cut(depth - 1));
+    }
+
+    fn write(&self, text: &mut String, columns: usize, first: &str, rest: &str) {
+        let left = columns.saturating_sub(width(first));
+        let mut line = fit(&plain(&self.topic), left.max(NAME_COLUMNS));
+        let also = self.also_text();
+        // Tokens matter more: others' topics are named only where they take little.
+        let also = if width(&also) <= left.saturating_sub(width(&line)) / 2 { also } else { String::new() };
+        let left = left.saturating_sub(width(&line) + width(&also));
+        if !self.tokens.is_empty() && left > TOKEN_COLUMNS {
+            let words: Vec<String> = self.tokens.iter().map(|(token, _)| plain(token)).collect();
+            line += &format!(": {}", fit_list(&words, left - 2));
+        }
+        text.extend([first, &line, &also, "\n"]);
         for (at, child) in self.topics.iter().enumerate() {
             let last = at + 1 == self.topics.len();
             let (branch, bar) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            child.write(text, &format!("{rest}{branch}"), &format!("{rest}{bar}"));
+            child.write(text, columns, &format!("{rest}{branch}"), &format!("{rest}{bar}"));
+        }
+    }
+
+    fn also_text(&self) -> String {
+        if self.also.is_empty() {
+            return String::new();
+        }
+        let shown = self.also.len().min(ALSO_SHOWN);
+        let names: Vec<String> = self.also[..shown].iter().map(|name| plain(name)).collect();
+        match self.also.len() - shown {
+            0 => format!(" (also {})", names.join(", ")),
+            more => format!(" (also {} and {more} more)", names.join(", ")),
         }
     }
 }

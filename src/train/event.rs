@@ -38,11 +38,11 @@ pub enum Event<'a> {
         n_test: usize,
         /// Weight steps at most, those of refinement not counted.
         n_steps: u64,
-        /// Weight steps taken before, by a training that goes on.
+        /// Those of them taken before, by a training that goes on.
         steps_done: u64,
         /// Weight steps per epoch.
         n_batches: usize,
-        /// Epochs that refinement takes before, at most.
+        /// Epochs that refinement takes before, at most; none where it is over.
         refine_epochs: u32,
         /// The smallest leak there will be.
         leak_floor: f64,

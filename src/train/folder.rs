@@ -1,7 +1,7 @@
 //! The run folder: model, config, metrics, the graph that training started from, and checkpoints.
 
 use super::checkpoint::{Checkpoint, Checkpoints, Newest};
-use super::{Metrics, State, TrainOptions};
+use super::{EventFile, Metrics, State, TrainOptions, read_metrics};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::lock::{FolderLock, LOCK_FILE};
@@ -16,6 +16,7 @@ pub(super) const MAX_CONFIG: u64 = 1 << 26;
 
 pub(super) const METRICS: &str = "metrics.jsonl";
 const CHECKPOINTS: &str = "checkpoint";
+const TENSORBOARD: &str = "tensorboard";
 
 /// A folder that one process trains in.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct RunFolder {
     checkpoints: Checkpoints,
     /// Whether a checkpoint holds more than the start.
     has_trained: bool,
+    /// The metrics once more, for TensorBoard.
+    events: Option<EventFile>,
     _lock: FolderLock,
 }
 
@@ -62,7 +65,8 @@ impl RunFolder {
         let metrics = File::create(&file).map_err(|e| Error::io(&file, e))?;
         let checkpoints = Checkpoints::none(aside);
         let (config, has_trained) = (String::new(), false);
-        Ok(Self { path, metrics, metrics_len: 0, config, checkpoints, has_trained, _lock: lock })
+        let events = None;
+        Ok(Self { path, metrics, metrics_len: 0, config, checkpoints, has_trained, events, _lock: lock })
     }
 
     /// Opens the folder of a run that stopped.
@@ -92,8 +96,9 @@ impl RunFolder {
         let metrics = File::options().write(true).create(true).truncate(false).open(&file);
         let metrics = metrics.map_err(|e| Error::io(&file, e))?;
         let metrics_len = checkpoint.as_ref().map_or(0, |(_, checkpoint)| checkpoint.metrics_len);
-        let (path, has_trained) = (path.to_owned(), true);
-        let folder = Self { path, metrics, metrics_len, config, checkpoints, has_trained, _lock: lock };
+        let (path, has_trained, events) = (path.to_owned(), true, None);
+        let folder =
+            Self { path, metrics, metrics_len, config, checkpoints, has_trained, events, _lock: lock };
         Ok((folder, Found { config: value, checkpoint, damaged }))
     }
 
@@ -154,8 +159,20 @@ impl RunFolder {
                 let _ = fs::remove_file(self.path.join(name));
             }
             let _ = fs::remove_dir_all(self.aside());
+            let _ = fs::remove_dir_all(self.path.join(TENSORBOARD));
             let _ = fs::remove_dir(&self.path);
         }
+    }
+
+    /// Writes the metrics for TensorBoard, too, from now on: in `tensorboard/`, all that there are and all that come. A run that
+    /// did so before goes on with it, `wanted` or not.
+    pub fn write_events(&mut self, wanted: bool) -> Result<()> {
+        let folder = self.path.join(TENSORBOARD);
+        if wanted || EventFile::is_in(&folder) {
+            let now = std::time::SystemTime::now();
+            self.events = Some(EventFile::start(&folder, &read_metrics(&self.path)?, now)?);
+        }
+        Ok(())
     }
 
     /// Adds a line of metrics.
@@ -163,7 +180,7 @@ impl RunFolder {
         let line = serde_json::to_string(metrics).map_err(|e| Error::Usage(e.to_string()))? + "\n";
         self.metrics.write_all(line.as_bytes()).map_err(|e| self.metrics_fault(e))?;
         self.metrics_len += line.len() as u64;
-        Ok(())
+        self.events.as_mut().map_or(Ok(()), |events| events.write(metrics))
     }
 
     /// Writes a checkpoint; returns its length.

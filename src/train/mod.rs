@@ -1,8 +1,10 @@
 //! Training: options, the epoch loop, the weight step, refinement of the graph, what it tells, the run folder and its checkpoints.
 
 mod checkpoint;
+mod counts;
 mod event;
 mod folder;
+mod following;
 mod options;
 mod prior;
 mod record;
@@ -11,11 +13,14 @@ mod run;
 mod schedule;
 mod state;
 mod step;
+mod tensorboard;
 mod trainer;
 
 pub use checkpoint::Checkpoint;
+pub(crate) use counts::Ledger;
 pub use event::{Event, Metrics, RefineStage};
 pub use folder::{Found, RunFolder};
+pub use following::{FollowedMetrics, Growth};
 pub use options::{BatchSize, CheckedOptions, StepRule, TrainOptions};
 pub use prior::{Prior, PriorOptions, topic_marginals};
 pub use record::{RunRecord, read_config, read_metrics};
@@ -25,4 +30,5 @@ pub use run::{Begin, Ended, Outcome, train};
 pub use schedule::RateSchedule;
 pub use state::State;
 pub use step::Stepper;
+pub use tensorboard::EventFile;
 pub use trainer::SLICE_DOCS;

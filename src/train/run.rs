@@ -73,7 +73,6 @@ pub fn train(
     n_steps = options.max_steps.map_or(n_steps, |most| most.min(n_steps));
     let all_docs = train_docs.len() as f64 + options.prior.map_or(0.0, |prior| prior.docs);
     let leak_floor = options.leak_floor.unwrap_or(options.floor.min((0.1 / all_docs).max(MIN_FLOOR)));
-    let refine_epochs = options.refine.as_ref().map_or(0, super::RefineOptions::n_epochs);
     let (given_graph, state) = match begin {
         Begin::New(graph, given) => {
             let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor)?;
@@ -93,12 +92,16 @@ pub fn train(
             (graph, *state)
         }
     };
+    let refine_epochs = match (&state.phase, &options.refine) {
+        (Phase::Refining(_), Some(refine)) => refine.n_epochs().saturating_sub(state.full_steps as u32),
+        _ => 0,
+    };
     on_event(&Event::Started {
         n_train: train_docs.len(),
         n_valid: valid.len(),
         n_test: test.len(),
         n_steps,
-        steps_done: state.step(),
+        steps_done: state.step - state.full_steps,
         n_batches,
         refine_epochs,
         leak_floor,

@@ -101,6 +101,16 @@ impl State {
         self.partial.as_ref().map_or(0, |partial| partial.n_docs)
     }
 
+    /// Passes over the training documents, by steps of an epoch.
+    pub fn epoch(&self, n_batches: usize) -> f64 {
+        self.full_steps as f64 + (self.step - self.full_steps) as f64 / n_batches.max(1) as f64
+    }
+
+    /// Mean bound of the documents trained on since the last evaluation, each at the weights of its step.
+    pub fn train_elbo(&self) -> Option<f64> {
+        (self.since.stats.n_docs > 0.0).then(|| self.since.stats.elbo_mean())
+    }
+
     /// Whether there is nothing left to do.
     pub fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended(_))

@@ -1,16 +1,12 @@
 //! The weight step, Eq. 17: projected and preconditioned. The only writer of weights.
 
+use super::counts::{Counts, Ledger};
 use super::{Prior, RateSchedule, StepRule};
 use crate::error::{Error, Result};
 use crate::estep::Stats;
 use crate::network::{Graph, Weights};
 use serde::{Deserialize, Serialize};
 
-/// Exponent of the stepwise average: batch t has weight (t + 2)^-0.55. Batches of many documents say enough by themselves to count
-/// by epochs instead of steps, and to keep moving weights after the first few: then t is in epochs.
-const STEPWISE_POWER: f64 = -0.55;
-/// Documents of such a batch; smaller ones count so with the square of their share of this.
-const LARGE_BATCH: f64 = 50_000.0;
 const ADAM_BETA1: f64 = 0.9;
 const ADAM_BETA2: f64 = 0.999;
 const ADAM_EPSILON: f64 = 1e-8;
@@ -39,6 +35,8 @@ pub struct Stepper {
     pub(super) memory: Memory,
     /// What an older model counts as.
     pub(super) prior: Option<Prior>,
+    /// Which of the epoch's batches the next step is about.
+    batch_ix: usize,
 }
 
 /// What a rule remembers from step to step.
@@ -53,10 +51,8 @@ impl Memory {
     pub(super) fn fits(&self, graph: &Graph) -> bool {
         match &self.state {
             Remembered::Nothing => true,
-            Remembered::Counts { edge, leak, topic_q } => {
-                (edge.len(), leak.len(), topic_q.len())
-                    == (graph.n_edges(), graph.n_nodes(), graph.n_topics())
-            }
+            Remembered::Counts(counts) => counts.fits(graph),
+            Remembered::Ledger(ledger) => ledger.fits(graph),
             Remembered::Moments(moments) => moments.len() == graph.n_edges() + graph.n_nodes(),
         }
     }
@@ -66,8 +62,10 @@ impl Memory {
 enum Remembered {
     #[default]
     Nothing,
-    /// Averages per document of `w N`, `w0 L` and Q.
-    Counts { edge: Vec<f64>, leak: Vec<f64>, topic_q: Vec<f64> },
+    /// Running averages.
+    Counts(Counts),
+    /// The last counts of every batch.
+    Ledger(Ledger),
     /// First and second moments, edges then leaks.
     Moments(Vec<[f64; 2]>),
 }
@@ -83,12 +81,17 @@ impl Stepper {
     ) -> Self {
         let range = Range { floor, leak_floor, cap };
         let memory = Memory::default();
-        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory, prior: None }
+        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory, prior: None, batch_ix: 0 }
     }
 
     /// The same, where an older model counts beside the documents; EM alone heeds it.
     pub fn with_prior(self, prior: Option<Prior>) -> Self {
         Self { prior, ..self }
+    }
+
+    /// The same, for a step about this batch of the epoch's.
+    pub fn of_batch(self, batch_ix: usize) -> Self {
+        Self { batch_ix, ..self }
     }
 
     /// The step from a batch's sums (tail included), projected and rounded to f32. Fails, naming it, on a
@@ -139,37 +142,41 @@ impl Stepper {
     }
 
     /// `w = n / (Q + lambda / D)`, `w0 = n_0`, with counts per document: this batch's where it is the whole
-    /// corpus, else running averages; then those of an older model are added. A topic with Q = 0 keeps its weights.
+    /// corpus, else those of several; then those of an older model are added. A topic with Q = 0 keeps its weights.
     fn em(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, lambda: f64) {
-        let per_doc = 1.0 / stats.n_docs;
-        let counts = |w: &[f64], sums: &[f64]| -> Vec<f64> {
-            w.iter().zip(sums).map(|(w, sum)| w * sum * per_doc).collect()
-        };
-        let mut edge = counts(&weights.edge, &stats.edge);
-        let mut leak = counts(&weights.leak, &stats.leak);
-        let mut topic_q: Vec<f64> = stats.topic_q.iter().map(|q| q * per_doc).collect();
-        let is_batch_of_many = self.n_steps.0 > 1;
-        if let (true, Remembered::Counts { edge: old_edge, leak: old_leak, topic_q: old_q }) =
-            (is_batch_of_many, &self.memory.state)
-        {
-            let new = batch_weight(self.memory.step, self.n_steps.0, stats.n_docs);
-            for (now, old) in [(&mut edge, old_edge), (&mut leak, old_leak), (&mut topic_q, old_q)] {
-                now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
+        let (n_batches, step) = (self.n_steps.0, self.memory.step);
+        let mut counts = Counts::of(weights, stats);
+        let mut state = std::mem::take(&mut self.memory.state);
+        let has_ledger = matches!(&state, Remembered::Ledger(ledger) if ledger.n_batches() == n_batches);
+        if Ledger::is_for(self.n_docs, n_batches) && !has_ledger {
+            state = Remembered::Ledger(Ledger::new(n_batches, weights));
+        }
+        match &mut state {
+            Remembered::Ledger(ledger) => ledger.enter(self.batch_ix, step, stats.n_docs, &mut counts),
+            Remembered::Counts(old) if n_batches > 1 => {
+                counts.average_with(old, step, n_batches, stats.n_docs)
             }
+            _ => {}
         }
         let penalty = lambda / self.n_docs;
         for (at, (w, &parent)) in weights.edge.iter_mut().zip(graph.edge_parents()).enumerate() {
-            let new = (edge[at], topic_q[parent as usize]);
+            let new = (counts.edge[at], counts.topic_q[parent as usize]);
             let (n, q) = self.prior.as_ref().map_or(new, |old| old.add_edge(at, parent, new, self.n_docs));
             if q > 0.0 {
                 *w = n / (q + penalty);
             }
         }
-        weights.leak.copy_from_slice(&leak);
+        weights.leak.copy_from_slice(&counts.leak);
         if let Some(old) = &self.prior {
             old.add_leaks(&mut weights.leak, self.n_docs);
         }
-        self.memory.state = Remembered::Counts { edge, leak, topic_q };
+        self.memory.state = match state {
+            Remembered::Ledger(ledger) => {
+                ledger.draw_back(weights);
+                Remembered::Ledger(ledger)
+            }
+            _ => Remembered::Counts(counts),
+        };
     }
 
     fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, rate: f64) {
@@ -187,13 +194,6 @@ impl Stepper {
             *weight = (*weight + step).clamp(*weight / ADAM_FACTOR, *weight * ADAM_FACTOR);
         });
     }
-}
-
-/// Weight of a batch of so many documents in the average, at a step.
-fn batch_weight(step: u64, steps_per_epoch: u64, n_docs: f64) -> f64 {
-    let weight = |t: f64| (t + 2.0).powf(STEPWISE_POWER);
-    let by_epoch = weight(step as f64 / steps_per_epoch.max(1) as f64);
-    weight(step as f64).max((n_docs / LARGE_BATCH).min(1.0).powi(2) * by_epoch)
 }
 
 /// Calls `f(place, weight, gradient / D, is_edge)` for all edges, then all leaks (Eqs. 13-16: G = N - Q, L - D).
@@ -217,19 +217,4 @@ fn non_finite(weights: &Weights) -> Option<String> {
         Some(format!("{what} {at} is {}", list[at]))
     };
     find(&weights.leak, "the leak of node").or_else(|| find(&weights.edge, "the weight of edge"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::batch_weight;
-
-    #[test]
-    fn large_batches_count_by_epochs_and_small_ones_by_steps() {
-        let by = |t: f64| (t + 2.0_f64).powf(-0.55);
-        assert_eq!(batch_weight(40, 10, 500.0), by(40.0));
-        assert_eq!(batch_weight(40, 10, 50_000.0), by(4.0));
-        assert_eq!(batch_weight(40, 10, 90_000.0), by(4.0));
-        assert_eq!(batch_weight(4_000, 1_000, 25_000.0), 0.25 * by(4.0));
-        assert_eq!(batch_weight(0, 10, 50_000.0), by(0.0));
-    }
 }

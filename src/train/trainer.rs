@@ -22,6 +22,12 @@ pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;
 /// What takes the results of some documents, beside the items of their slice.
 pub(super) type OnResults<'a> = dyn FnMut(&[Item], &DocResults<'_>) + 'a;
 
+/// Documents of one weight step: which batch of the epoch's, and the places of its documents.
+pub(super) struct Batch {
+    ix: usize,
+    docs: Range<usize>,
+}
+
 /// Where training stands, and what it works with.
 pub(super) struct Trainer<'a> {
     pub(super) state: State,
@@ -150,8 +156,8 @@ impl<'a> Trainer<'a> {
         self.state.step - self.state.full_steps
     }
 
-    /// The training documents of a step, as a range of places.
-    fn batch(&mut self, step: u64) -> Range<usize> {
+    /// The batch of a step.
+    fn batch(&mut self, step: u64) -> Batch {
         let n_batches = self.n_batches as u64;
         let (epoch, at) = (step / n_batches, (step % n_batches) as usize);
         if self.epoch.as_ref().is_none_or(|(known, _)| *known != epoch) {
@@ -161,19 +167,24 @@ impl<'a> Trainer<'a> {
             }
             self.epoch = Some((epoch, batches));
         }
-        let batch_ix = self.epoch.as_ref().map_or(0, |(_, batches)| batches[at]) as usize;
+        let ix = self.epoch.as_ref().map_or(0, |(_, batches)| batches[at]) as usize;
         let bound = |ix: usize| ix * self.train_docs.len() / self.n_batches;
-        bound(batch_ix)..bound(batch_ix + 1)
+        Batch { ix, docs: bound(ix)..bound(ix + 1) }
+    }
+
+    /// All training documents as one batch.
+    pub(super) fn whole(&self) -> Batch {
+        Batch { ix: 0, docs: 0..self.train_docs.len() }
     }
 
     /// The E-step of the next slice of a batch and, if it is the last one, the weight step. Returns whether it was.
-    pub(super) fn take_slice(&mut self, batch: Range<usize>) -> Result<bool> {
+    pub(super) fn take_slice(&mut self, batch: Batch) -> Result<bool> {
         let begun = Instant::now();
-        let begin = batch.end.min(batch.start.saturating_add(self.state.partial_docs()));
-        let end = batch.end.min(begin + SLICE_DOCS);
+        let begin = batch.docs.end.min(batch.docs.start.saturating_add(self.state.partial_docs()));
+        let end = batch.docs.end.min(begin + SLICE_DOCS);
         let items = self.items(&self.train_docs[begin..end]);
         let (stats, params) = self.run_estep(&items, true, None)?;
-        let n_docs = end - batch.start;
+        let n_docs = end - batch.docs.start;
         let mut stats = match self.state.partial.take() {
             Some(Partial { stats: mut sums, .. }) => {
                 sums.merge(&stats);
@@ -181,10 +192,10 @@ impl<'a> Trainer<'a> {
             }
             None => stats,
         };
-        let is_last = end == batch.end;
+        let is_last = end == batch.docs.end;
         if is_last {
             stats.add_tail(&params);
-            let mut stepper = self.stepper();
+            let mut stepper = self.stepper().of_batch(batch.ix);
             let stepped = stepper.step(&self.state.graph, &mut self.state.weights, &stats);
             (self.state.memory, self.state.prior) = (stepper.memory, stepper.prior);
             stepped?;
@@ -277,13 +288,14 @@ impl<'a> Trainer<'a> {
         let valid_elbo = self.valid_elbo()?;
         let seconds_now = self.seconds();
         let state = &mut self.state;
+        let train_elbo = state.train_elbo();
         let Since { stats, seconds } = std::mem::take(&mut state.since);
         let metrics = Metrics {
             step: state.step,
-            epoch: state.full_steps as f64 + (state.step - state.full_steps) as f64 / self.n_batches as f64,
+            epoch: state.epoch(self.n_batches),
             seconds: seconds_now,
             bound: self.options.estep.bound,
-            train_elbo: (stats.n_docs > 0.0).then(|| stats.elbo_mean()),
+            train_elbo,
             valid_elbo,
             n_edges: state.graph.n_edges(),
             docs_per_s: stats.n_docs / seconds.max(1e-9),
@@ -299,8 +311,18 @@ impl<'a> Trainer<'a> {
             state.without_gain = if gain > GAIN { 0 } else { state.without_gain + 1 };
         }
         if best {
-            let (graph, weights) = (state.graph.clone(), state.weights.clone());
-            state.best = Some(Best { graph, weights, metrics: metrics.clone() });
+            // Into the memory of the one before, if its graph is the same: millions of edges are not copied twice.
+            match state.best.as_mut().filter(|best| best.graph == state.graph) {
+                Some(best) => {
+                    best.weights.edge.copy_from_slice(&state.weights.edge);
+                    best.weights.leak.copy_from_slice(&state.weights.leak);
+                    best.metrics = metrics.clone();
+                }
+                None => {
+                    let (graph, weights) = (state.graph.clone(), state.weights.clone());
+                    state.best = Some(Best { graph, weights, metrics: metrics.clone() });
+                }
+            }
         }
         on_event(&Event::Evaluated {
             metrics: &metrics,

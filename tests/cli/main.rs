@@ -3,6 +3,7 @@
 mod bad_corpora;
 mod bad_models;
 mod bench;
+mod compare;
 mod corpus;
 mod corpus_large;
 mod corpus_odd;
@@ -12,6 +13,7 @@ mod damaged_corpus;
 mod devices;
 mod errors;
 mod eval;
+mod explain;
 mod graph;
 mod infer;
 mod infer_large;
@@ -30,9 +32,11 @@ mod robust;
 mod signals;
 mod support;
 mod synth;
+mod tensorboard;
 mod topics;
 mod train;
 mod update;
+mod watch;
 
 use support::Folder;
 
@@ -45,6 +49,7 @@ fn every_help_has_an_example() {
         "infer",
         "eval",
         "topics",
+        "explain",
         "synth",
         "model convert",
         "bench",
@@ -53,6 +58,8 @@ fn every_help_has_an_example() {
         "corpus split",
         "graph",
         "plan",
+        "watch",
+        "compare",
         "report",
     ] {
         let help = folder.stdout(&format!("{command} --help"));

@@ -69,6 +69,11 @@ impl Folder {
         self.text(name).lines().map(parse).collect()
     }
 
+    /// Whole lines of a file that may be growing, or not be there yet.
+    pub(crate) fn lines_so_far(&self, name: &str) -> usize {
+        fs::read(self.path(name)).map_or(0, |bytes| bytes.iter().filter(|&&byte| byte == b'\n').count())
+    }
+
     /// Rows of a table with a header, header first.
     pub(crate) fn table(&self, name: &str) -> Vec<Vec<String>> {
         self.text(name).lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()

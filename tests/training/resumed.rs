@@ -97,6 +97,12 @@ fn mini_batches_full_batches_and_every_rule_go_on_as_if_never_stopped() {
 }
 
 #[test]
+fn large_batches_go_on_as_if_never_stopped() {
+    let data = Data::tiny(31_000);
+    check(&data, TrainOptions { valid: 0.01, ..options(EM, BatchSize::Docs(10_200), 2) }, 1);
+}
+
+#[test]
 fn refinement_goes_on_as_if_never_stopped() {
     let data = Data::tiny(150);
     let n_edges = data.network.graph.n_edges();

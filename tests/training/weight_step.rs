@@ -49,6 +49,58 @@ fn stepwise_em_averages_counts() {
     }
 }
 
+/// A stepper whose two batches an epoch are large, whatever their sums say.
+fn large_batches() -> Stepper {
+    Stepper::new(StepRule::Em { lambda: 2.0 }, (1e-30, 1e-30, 20.0), 40_000, (2, 8))
+}
+
+#[test]
+fn large_batches_that_were_all_seen_at_the_same_weights_make_a_full_batch_step() {
+    let network = nearly_disjoint();
+    let (graph, start) = (&network.graph, &network.weights);
+    let batches = [random_stats(&network, 1, 10_000.0), random_stats(&network, 2, 30_000.0)];
+    let mut all = batches[0].clone();
+    all.merge(&batches[1]);
+    let mut full = start.clone();
+    Stepper::new(StepRule::Em { lambda: 2.0 }, (1e-30, 1e-30, 20.0), 40_000, (1, 8))
+        .advance(graph, &mut full, &all);
+    // Two epochs; the second in another order, and all sums as if weights had never changed.
+    let (mut stepper, mut weights) = (large_batches(), start.clone());
+    for batch_ix in [0, 1, 1, 0] {
+        weights = start.clone();
+        stepper = stepper.of_batch(batch_ix);
+        stepper.advance(graph, &mut weights, &batches[batch_ix]);
+    }
+    // Counts are kept as f32.
+    let pairs = weights.edge.iter().zip(&full.edge).chain(weights.leak.iter().zip(&full.leak));
+    pairs.for_each(|(now, full)| assert_close("a weight", *now, *full, 1e-6));
+}
+
+#[test]
+fn what_the_first_large_batch_lacks_is_not_lost() {
+    let network = nearly_disjoint();
+    let (graph, start) = (&network.graph, &network.weights);
+    let mut first = random_stats(&network, 1, 20_000.0);
+    first.edge[0] = 0.0;
+    let mut weights = start.clone();
+    let mut stepper = large_batches();
+    stepper.advance(graph, &mut weights, &first);
+    // One of two batches is missing: m = 0.1.
+    assert_close("an edge without evidence", weights.edge[0], start.edge[0] * 0.1 / 1.1, 1e-6);
+    // Once all were seen the evidence decides alone, with the first batch's worth 0.6 of what it was.
+    let mut second = random_stats(&network, 2, 20_000.0);
+    second.edge[0] = 0.0;
+    let before = weights.clone();
+    stepper = stepper.of_batch(1);
+    stepper.advance(graph, &mut weights, &second);
+    assert_eq!(weights.edge[0], 0.0);
+    for node in 0..graph.n_nodes() {
+        let n = [start.leak[node] * first.leak[node], before.leak[node] * second.leak[node]];
+        let want = (0.6 * n[0] + n[1]) / 20_000.0 / 1.6;
+        assert_close("a leak", weights.leak[node], want, 1e-6);
+    }
+}
+
 #[test]
 fn the_paper_and_adam_step_along_the_mean_gradient() {
     let network = nearly_disjoint();

@@ -16,9 +16,25 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Prints topics, bounds and the folder.
+/// What is computed of a trained network.
+pub(super) struct Figures {
+    /// What the reference is, and its bound of the documents held out.
+    reference: (&'static str, Option<f64>),
+    pub(super) test_elbo: Option<f64>,
+}
+
+/// How training ended, in words.
+pub(super) fn ending(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Finished => "finished",
+        Ended::EarlyStop => "early stop",
+        Ended::Interrupted => "interrupted",
+    }
+}
+
+/// Computes the bounds of the test part and of the reference.
 #[allow(clippy::too_many_arguments)]
-pub(super) fn report(
+pub(super) fn evaluate(
     args: &Args,
     inputs: &Inputs,
     start: Start,
@@ -26,14 +42,10 @@ pub(super) fn report(
     options: &CheckedOptions,
     estep: &mut dyn EStep,
     outcome: &Outcome,
-    folder: &Path,
     common: &Common,
-) -> Result<()> {
-    let valid_elbo = outcome.metrics.as_ref().and_then(|m| m.valid_elbo);
-    let bound = options.estep.bound;
+) -> LibResult<Figures> {
     // A stop request must not stop this last, short look.
     let monitor = Arc::new(Monitor::default());
-    let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
     let mut elbo = |network: &Network, docs: Docs<'_>, doc_ixs: &[u32]| -> LibResult<Option<f64>> {
         let progress = Progress::start(common, &monitor, "evaluating", doc_ixs.len() as u64);
         let (stats, _) = infer::run(network, docs, doc_ixs, &options.estep, estep, &monitor, None)?;
@@ -52,11 +64,22 @@ pub(super) fn report(
         None => None,
     };
     let test_elbo = if stopped { None } else { elbo(network, inputs.docs(), &outcome.test)? };
-    let ended = match outcome.ended {
-        Ended::Finished => "finished",
-        Ended::EarlyStop => "early stop",
-        Ended::Interrupted => "interrupted",
-    };
+    Ok(Figures { reference: (what, reference_elbo), test_elbo })
+}
+
+/// Prints topics, bounds and the folder.
+pub(super) fn report(
+    figures: &Figures,
+    network: &Network,
+    options: &CheckedOptions,
+    outcome: &Outcome,
+    folder: &Path,
+    common: &Common,
+) -> Result<()> {
+    let Figures { reference: (what, reference_elbo), test_elbo } = *figures;
+    let valid_elbo = outcome.metrics.as_ref().and_then(|m| m.valid_elbo);
+    let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
+    let (bound, ended) = (options.estep.bound, ending(outcome.ended));
     if common.json {
         return print(format_args!(
             "{}\n",

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Options that a run may go on with other values of: where it computes, and how long.
-const MAY_CHANGE: [&str; 12] = [
+const MAY_CHANGE: [&str; 13] = [
     "resume",
     "corpus",
     "backend",
@@ -25,6 +25,7 @@ const MAY_CHANGE: [&str; 12] = [
     "epochs",
     "steps",
     "patience",
+    "tensorboard",
 ];
 
 /// A run, new or going on.
@@ -75,12 +76,17 @@ impl Job {
             .for_each(|damage| common.warn(format_args!("{damage}; the one before it is used")));
         let unreadable = |what: &str| unreadable(run, what);
         let mut args = recorded(run, &found.config)?;
-        let about = found.config["run"].clone();
+        let mut about = found.config["run"].clone();
+        // How it ended is no longer so; a config that is no object is found out below.
+        if let Some(about) = about.as_object_mut() {
+            about.retain(|key, _| key != "ended" && key != "test_elbo");
+        }
         let changed = longer_or_elsewhere(is_given);
         if now.corpus.is_some() {
             args.corpus = now.corpus;
         }
         args.backend.take_given(now.backend, is_given);
+        args.tensorboard |= now.tensorboard;
         if is_given("cache_mb") {
             args.cache_mb = now.cache_mb;
         }

@@ -6,11 +6,13 @@
 
 mod batches;
 mod growing;
+mod one_text;
 mod options;
 mod plan;
 mod spill;
 mod tokenise;
 
+pub use one_text::{TextTokens, tokens_of_text};
 pub use options::{IngestOptions, Ingested, Sink};
 
 use super::read::{Format, Reader, Tokens, open};

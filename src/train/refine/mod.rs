@@ -65,8 +65,9 @@ impl RefineOptions {
     }
 
     /// Epochs at most.
-    pub(super) fn n_epochs(&self) -> u32 {
-        2 * self.first_epochs + self.epochs * (self.reseeds + self.rounds + self.swaps)
+    pub fn n_epochs(&self) -> u32 {
+        let changes = self.reseeds.saturating_add(self.rounds).saturating_add(self.swaps);
+        self.first_epochs.saturating_mul(2).saturating_add(self.epochs.saturating_mul(changes))
     }
 }
 
@@ -150,7 +151,7 @@ impl Refinement {
             Todo::Train(0) => self.todo = Todo::Judge,
             Todo::Train(left) => {
                 // Full-batch epochs, because the counts of small batches lose young topics.
-                if trainer.take_slice(0..trainer.n_docs())? {
+                if trainer.take_slice(trainer.whole())? {
                     trainer.state.full_steps += 1;
                     self.todo = Todo::Train(left - 1);
                 }
