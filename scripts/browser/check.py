@@ -164,15 +164,14 @@ class Check:
 
 def screenshots(browser, page, folder, topic):
     folder = pathlib.Path(folder)
-    for name, dark, width, height, hash in [("light", False, 1200, 1500, ""), ("dark", True, 1200, 1500, ""), ("topic", False, 1200, 1100, f"#topic/{topic}"),
-                                            ("phone", False, 400, 860, "")]:
+    for name, dark, width, height, hash in [("light", False, 1200, 1500, ""), ("dark", True, 1200, 1500, ""), ("topic", False, 1200, 1100, f"#topic/{topic}")]:
         browser.size(width, height, dark)
         browser.open("about:blank")
         browser.open(pathlib.Path(page).resolve().as_uri() + hash)
         browser.wait("document.documentElement.dataset.ready === 'yes'")
         if not hash:
             browser.keys("#tree", HOME + RIGHT + DOWN + RIGHT)
-            browser.script("return document.getElementById(arguments[0]).scrollIntoView();", {"light": "run", "dark": "curves", "phone": "topics"}[name])
+            browser.script("return document.getElementById(arguments[0]).scrollIntoView();", {"light": "run", "dark": "curves"}[name])
         time.sleep(0.3)
         browser.screenshot(folder / f"report-{name}.png")
 

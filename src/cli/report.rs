@@ -91,7 +91,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         return Err(Error::Usage(format!("--max-mb {} is not above 0", args.max_mb)).into());
     }
     let monitor = interruptible(common)?;
-    let is_run = args.run.is_dir();
+    let is_run = std::fs::metadata(&args.run).map_err(|e| Error::io(&args.run, e))?.is_dir();
     let folder = if is_run { args.run.as_path() } else { files::folder_of(&args.run) };
     let output = args.output.clone().unwrap_or_else(|| folder.join("report.html"));
     let inputs = ["config.json", "metrics.jsonl", "model.safetensors", "graph.safetensors"];

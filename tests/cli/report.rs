@@ -139,6 +139,38 @@ fn prevalence_is_the_mean_q_of_infer_and_the_bounds_are_those_of_eval() {
 }
 
 #[test]
+fn topics_list_their_strongest_documents_and_the_worst_ones_come_first() {
+    let folder = pantry_run();
+    folder.run("report run --backend cpu");
+    folder.run("infer run/model.safetensors docs.jsonl -o q.jsonl --threshold 0 --backend cpu");
+    let (page, docs) = (folder.text("run/report.html"), folder.json_lines("q.jsonl"));
+    let mut section = Section::of(&page, "docs");
+    for name in Section::of(&page, "names").texts() {
+        let mut q: Vec<f64> = docs.iter().map(|doc| doc["topics"][&name].as_f64().unwrap_or(0.0)).collect();
+        q.sort_unstable_by(|a, b| b.total_cmp(a));
+        let n = section.number();
+        let listed: Vec<usize> = (0..n).map(|_| (section.number(), section.number()).1).collect();
+        let strongest: Vec<usize> = q.iter().take(n).map(|q| (q * 1000.0).round() as usize).collect();
+        assert_eq!((listed, n), (strongest, 10), "{name}");
+    }
+    let nats =
+        |code: usize| if code % 2 == 1 { -((code / 2 + 1) as f64) } else { (code / 2) as f64 } / 1000.0;
+    let mut elbo: Vec<f64> = docs.iter().map(|doc| number(&doc["elbo"])).collect();
+    elbo.sort_unstable_by(f64::total_cmp);
+    for by in ["word", "document"] {
+        assert_eq!(section.number(), 40, "all documents, by {by}");
+        for at in 0..40 {
+            section.number();
+            let (_per_word, bound) = (section.number(), nats(section.number()));
+            assert!(by == "word" || (bound - elbo[at]).abs() < 1e-3, "{at}: {bound}, by infer {}", elbo[at]);
+            let costs: Vec<f64> =
+                (0..section.number()).map(|_| nats((section.number(), section.number()).1)).collect();
+            assert!(costs.is_sorted_by(|a, b| a >= b), "{costs:?}");
+        }
+    }
+}
+
+#[test]
 fn sections_say_what_the_model_says() {
     let folder = Folder::new();
     folder.write("model.tsv", PANTRY);

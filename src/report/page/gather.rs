@@ -46,8 +46,10 @@ impl Part {
 /// What is known of a topic from the documents.
 #[derive(Debug, Clone, Default)]
 pub struct TopicUse {
-    /// Sum of q. A document that holds none of the words below it counts as 0.
+    /// Sum of q.
     pub q_sum: f64,
+    /// Documents that hold any of the words below it.
+    n_inside: u64,
     /// Documents in which it is on.
     pub n_on: u64,
     /// The documents in which it is most likely on, with q.
@@ -56,6 +58,7 @@ pub struct TopicUse {
 
 impl TopicUse {
     fn add(&mut self, doc_ix: u32, q: f32) {
+        self.n_inside += 1;
         self.q_sum += f64::from(q);
         self.n_on += u64::from(q >= ON);
         let full = self.docs.len() == TOP_DOCS;
@@ -66,6 +69,13 @@ impl TopicUse {
         self.docs.truncate(TOP_DOCS - 1);
         let at = self.docs.partition_point(|doc| doc.0 >= q);
         self.docs.insert(at, (q, doc_ix));
+    }
+
+    /// Adds the documents outside whose local models the topic stays, where its probability is the free tail's.
+    fn add_outside(&mut self, n_docs: usize, tail_q: f64) {
+        let outside = n_docs as u64 - self.n_inside;
+        self.q_sum += outside as f64 * tail_q;
+        self.n_on += if tail_q as f32 >= ON { outside } else { 0 };
     }
 }
 
@@ -139,6 +149,8 @@ pub fn gather(
         };
         infer::run(network, docs, slice, options, estep, monitor, Some(&mut sink))?;
     }
+    let tail = topics.iter_mut().zip(&params.tail_q);
+    tail.for_each(|(topic, &q)| topic.add_outside(doc_ixs.len(), q));
     Ok(Gathered {
         n_docs: doc_ixs.len(),
         n_all: docs.n_docs(),

@@ -36,7 +36,7 @@ function showTree(topics) {
   const status = byId('tree-status'), input = byId('search');
   const tree = new Tree(topics, id => { location.hash = `topic/${id}`; });
   byId('topics-lead').textContent = summary.docs ? 'From the top layer down to words. On the right: the probability that the topic above alone switches this one on, and its prevalence, the mean ' +
-    'probability of being on over the documents (0 where a document has none of the words below it).' : 'From the top layer down to words, with the probability that the topic above alone switches each on.';
+    'probability of being on over the documents, as noisyor infer has it.' : 'From the top layer down to words, with the probability that the topic above alone switches each on.';
   const crumbs = path => byId('crumbs').replaceChildren(...(path ? [el('button', {type: 'button', class: 'plain', onclick: () => all()}, 'All topics'),
     ...path.flatMap(id => ['›', el('button', {type: 'button', class: 'plain clip', onclick: () => focus(id)}, name(topics.names[id], ''))])] : []));
   const all = () => {

@@ -31,11 +31,11 @@ async function topicView(id, goTo) {
   const active = docs ? docs.lists.of(id) : [];
   const documents = docs && el('section', {class: 'card'}, el('h2', {}, 'Documents in which it is most active'),
     active.length ? el('ul', {class: 'docs'}, active.map(({id: doc, p}) => docItem(docs.all[doc], words, `q ${chance(p)}`, word => isOwn.has(word))))
-      : el('p', {class: 'lead'}, topics.mean[id] > 0 ? 'None are on this page.' : 'It is active in none of the documents looked at.'));
+      : el('p', {class: 'lead'}, 'None with a probability of at least 0.01, or this page leaves them out.'));
   return [
     el('nav', {class: 'crumbs', 'aria-label': 'From the top'}, el('a', {href: '#topics'}, 'All topics'), path.map(up => ['›', topicLink(topics, up)])),
     el('h1', {tabindex: -1}, name(topics.names[id], '')),
-    el('p', {class: 'lead'}, `Topic ${id}, layer ${topics.level[id]}. Probabilities are those with which one edge alone switches its child on, 1 − exp(−w). `,
+    el('p', {class: 'lead'}, `Topic ${id}, layer ${topics.level[id]}. Probabilities are those with which one edge alone switches its child on, 1\u00a0−\u00a0exp(−w). `,
       el('button', {type: 'button', class: 'plain', onclick: () => goTo(id)}, 'Show its branch in the tree')),
     el('div', {class: 'tiles'},
       docs && tile(percent(topics.mean[id]), 'prevalence: mean q over the documents'),
@@ -43,9 +43,9 @@ async function topicView(id, goTo) {
       tile(percent(topics.leak[id]), 'leak: on without any parent'),
       tile(count(words.total[id]), words.total[id] === 1 ? 'word' : 'words'), tile(count(below.length), below.length === 1 ? 'topic below' : 'topics below')),
     el('section', {class: 'card'}, el('div', {class: 'columns'},
-      group('Words', own.length ? listed(own, word => name(words.names[word])) : el('p', {class: 'quiet'}, 'None of its own.'),
+      (own.length > 0 || below.length === 0) && group('Words', own.length ? listed(own, word => name(words.names[word])) : el('p', {class: 'quiet'}, 'None of its own.'),
         missing > 0 && `${plural(missing, 'weaker word')} left out of this page.`),
-      below.length > 0 && group('Words through topics below', listed(through, word => name(words.names[word]))),
+      below.length > 0 && group('Words through topics below', listed(through.slice(0, 20), word => name(words.names[word]))),
       group('Topics below', below.length ? listed(below, child => topicLink(topics, child)) : el('p', {class: 'quiet'}, 'None.')),
       group('Topics above', parents.length ? listed(parents, parent => topicLink(topics, parent)) : el('p', {class: 'quiet'}, 'None: it is at the top.')))),
     documents || el('p', {class: 'notice'}, summary.no_docs),

@@ -148,16 +148,20 @@ class Tree {
   }
 }
 
-// Topics that hold every term in their name or in one of their words: by name first, then by how strong the word is.
+// Topics that hold every term in their name or in one of their words: by name first, then by how strong the word is; whole before
+// in part.
 function search(topics, words, terms) {
   const score = new Float64Array(topics.n).fill(Infinity);
   for (const term of terms) {
-    const holds = words.names.map(text => text.toLowerCase().includes(term));
+    const worth = (text, whole, part) => { const lower = text.toLowerCase(); return lower === term ? whole : lower.includes(term) ? part : 0; };
+    const holds = words.names.map(text => worth(text, 1.5, 0.001));
     for (let id = 0; id < topics.n; id++) {
       if (score[id] === 0) continue;
-      let best = topics.names[id].toLowerCase().includes(term) ? 2 + topics.mean[id] : 0;
+      const ofName = worth(topics.names[id], 5, 3);
+      let best = ofName && ofName + topics.mean[id];
       for (let i = words.lists.ends[id]; i < words.lists.ends[id + 1]; i++) {
-        if (holds[words.lists.ids[i]]) best = Math.max(best, 0.001 + words.lists.p(i));
+        const ofWord = holds[words.lists.ids[i]];
+        if (ofWord) best = Math.max(best, ofWord + words.lists.p(i));
       }
       score[id] = Math.min(score[id], best);
     }
