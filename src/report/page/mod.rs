@@ -1,7 +1,7 @@
 //! A run as one self-contained page: what was run, how the bound rose, the topics, the weights, and the documents.
 //!
-//! The documents are looked at once ([`gather`]); what the page shows is packed into compressed sections that it decodes when
-//! they are wanted ([`payload`]), less of it where it would be too much ([`Limits`]).
+//! The documents are looked at once (`gather`); what the page shows is packed into compressed sections that it decodes when
+//! they are wanted (`payload`), less of it where it would be too much ([`Limits`]).
 
 mod about;
 mod gather;
