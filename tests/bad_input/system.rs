@@ -175,15 +175,21 @@ fn start(folder: &Folder, arguments: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits until the process holds the file open or mapped; false if it ended before.
-fn wait_until_open(child: &mut Child, file: &Path) -> bool {
+/// Waits until the process has read from the file or mapped it; false if it ended before. A file that is only open may not have
+/// been looked at yet: changed then, it would simply be another file.
+fn wait_until_read(child: &mut Child, file: &Path) -> bool {
     let proc = Path::new("/proc").join(child.id().to_string());
     let name = file.to_str().unwrap();
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(30) {
         let mapped = fs::read_to_string(proc.join("maps")).is_ok_and(|maps| maps.contains(name));
         let mut open = fs::read_dir(proc.join("fd")).into_iter().flatten().flatten();
-        if mapped || open.any(|fd| fs::read_link(fd.path()).is_ok_and(|target| target == file)) {
+        let is_read = |fd: fs::DirEntry| {
+            let info = || fs::read_to_string(proc.join("fdinfo").join(fd.file_name())).unwrap_or_default();
+            let is_ours = fs::read_link(fd.path()).is_ok_and(|target| target == file);
+            is_ours && !info().lines().any(|line| line.split_whitespace().eq(["pos:", "0"]))
+        };
+        if mapped || open.any(is_read) {
             return true;
         }
         if child.try_wait().unwrap().is_some() {
@@ -200,7 +206,7 @@ fn changed_under(folder: &Folder, arguments: &str, file: &str, bytes: &[u8], cha
     for _ in 0..10 {
         fs::write(&path, bytes).unwrap();
         let mut child = start(folder, arguments);
-        if wait_until_open(&mut child, &path) {
+        if wait_until_read(&mut child, &path) {
             change(&path);
         }
         let output = child.wait_with_output().unwrap();
