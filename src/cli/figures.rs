@@ -1,5 +1,6 @@
 //! Figures of a training in words: an evaluation, a time, a large number.
 
+pub(crate) use noisyor::report::columns::grouped;
 use noisyor::train::Metrics;
 
 /// One evaluation; `last` is the bound of the held-out documents before it.
@@ -28,20 +29,6 @@ pub(crate) fn short_time(seconds: f64) -> String {
         () if minutes > 0 => format!("{minutes}m{:02}s", seconds % 60),
         () => format!("{seconds}s"),
     }
-}
-
-/// A whole number with commas: 1,234,567.
-pub(crate) fn grouped(number: f64) -> String {
-    let digits = format!("{:.0}", number.abs());
-    let sign = if number < 0.0 && digits != "0" { "-" } else { "" };
-    let mut text = sign.to_owned();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) && digit.is_ascii_digit() {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

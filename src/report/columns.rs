@@ -82,6 +82,20 @@ pub fn wrap_list<T: AsRef<str>>(items: &[T], columns: usize) -> Vec<String> {
     lines
 }
 
+/// A whole number with commas: 1,234,567.
+pub fn grouped(number: f64) -> String {
+    let digits = format!("{:.0}", number.abs());
+    let sign = if number < 0.0 && digits != "0" { "-" } else { "" };
+    let mut text = sign.to_owned();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) && digit.is_ascii_digit() {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ pub const MIN_FLOOR: f64 = 1e-30;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "rule")]
 pub enum StepRule {
-    /// The closed-form M-step; stepwise (averaged counts) for mini-batches. No rate.
+    /// The closed-form M-step; for batches stepwise (averaged counts) or, if they are large, incremental. No rate.
     Em {
         /// Penalty on the sum of the edge weights, in documents.
         lambda: f64,

@@ -39,6 +39,8 @@ pub const DIFFERENCE: f64 = 1e-7;
 /// What ten topics at the floor can change in log p of a document of four tokens: each topic is on with
 /// probability 1e-5 and then at most doubles the chance of every token, 10 * 1e-5 * 2^4.
 pub const AT_FLOOR: f64 = 1.6e-3;
+/// Counts that are kept as f32: each is rounded by 6e-8 of itself, and a weight is a quotient of sums of two.
+pub const KEPT_COUNTS: f64 = 1e-6;
 /// Adam's first step against the rate of 0.01: its epsilon of 1e-8, times the rate, against gradients above
 /// 1e-4.
 pub const ADAM_FIRST: f64 = 1e-6;

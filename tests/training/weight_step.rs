@@ -71,9 +71,8 @@ fn large_batches_that_were_all_seen_at_the_same_weights_make_a_full_batch_step()
         stepper = stepper.of_batch(batch_ix);
         stepper.advance(graph, &mut weights, &batches[batch_ix]);
     }
-    // Counts are kept as f32.
     let pairs = weights.edge.iter().zip(&full.edge).chain(weights.leak.iter().zip(&full.leak));
-    pairs.for_each(|(now, full)| assert_close("a weight", *now, *full, 1e-6));
+    pairs.for_each(|(now, full)| assert_close("a weight", *now, *full, KEPT_COUNTS));
 }
 
 #[test]
@@ -86,7 +85,7 @@ fn what_the_first_large_batch_lacks_is_not_lost() {
     let mut stepper = large_batches();
     stepper.advance(graph, &mut weights, &first);
     // One of two batches is missing: m = 0.1.
-    assert_close("an edge without evidence", weights.edge[0], start.edge[0] * 0.1 / 1.1, 1e-6);
+    assert_close("an edge without evidence", weights.edge[0], start.edge[0] * 0.1 / 1.1, KEPT_COUNTS);
     // Once all were seen the evidence decides alone, with the first batch's worth 0.6 of what it was.
     let mut second = random_stats(&network, 2, 20_000.0);
     second.edge[0] = 0.0;
@@ -97,7 +96,7 @@ fn what_the_first_large_batch_lacks_is_not_lost() {
     for node in 0..graph.n_nodes() {
         let n = [start.leak[node] * first.leak[node], before.leak[node] * second.leak[node]];
         let want = (0.6 * n[0] + n[1]) / 20_000.0 / 1.6;
-        assert_close("a leak", weights.leak[node], want, 1e-6);
+        assert_close("a leak", weights.leak[node], want, KEPT_COUNTS);
     }
 }
 

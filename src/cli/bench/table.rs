@@ -1,6 +1,7 @@
 //! The report as tables for people.
 
 use super::Output;
+use crate::cli::figures::grouped;
 use noisyor::bench::{KernelTimes, OnDevice, Report, Row};
 
 /// Tables and what to know about them.
@@ -155,19 +156,6 @@ fn notes(report: &Report) -> String {
         text += "packed before: documents as an earlier run packed them, as in later epochs of training, within --cache-mb\n\
                  starved: waiting for packed documents; busy: kernels' share of the wall time; chunks: packed before/all\n\
                  host and device work at the same time: the seconds need not add up\n";
-    }
-    text
-}
-
-/// A whole number with commas between thousands.
-fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
     }
     text
 }

@@ -1,6 +1,7 @@
 //! What was run, in rows of a label and a value.
 
 use crate::network::Network;
+use crate::report::columns::grouped;
 use crate::train::{BatchSize, RunRecord, StepRule, TrainOptions};
 use serde::Serialize;
 use serde_json::Value;
@@ -142,15 +143,7 @@ fn cut(text: &str) -> String {
 
 /// A count with commas.
 fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    grouped(count as f64)
 }
 
 fn duration(seconds: f64) -> String {
