@@ -1,6 +1,7 @@
 //! What `noisyor infer` loses against the E-step alone, by output: the same documents in one run, one after the other.
 //!
-//! `cargo bench --bench infer [-- DOCUMENTS REPEATS [MODEL CORPUS]]`, by default 4,000 documents of the preset yelp, three times.
+//! `cargo bench --bench infer [-- DOCUMENTS REPEATS [MODEL CORPUS [OUTPUT]]]`, by default 4,000 documents of the preset yelp, three times,
+//! and every output; one of them (`parquet`) where only that is of interest, as with a million documents.
 //! Ratios are of the sums over all repeats; the spread is of a single repeat's ratio.
 
 mod common;
@@ -32,17 +33,22 @@ fn main() {
         }
     };
     corpus.verify().expect("a sound corpus");
+    let targets = match arguments.get(4).map(String::as_str) {
+        Some(output) => vec!["E-step", output],
+        None => TARGETS.to_vec(),
+    };
+    assert!(targets.iter().all(|target| TARGETS.contains(target)), "outputs are {:?}", &TARGETS[2..]);
     let subject = Subject::new(&network, &corpus, n_docs);
-    subject.time("E-step"); // to warm up
+    Subject::new(&network, &corpus, n_docs.min(4_000)).time("E-step"); // to warm up
     // CPU and wall seconds of every target, repeat by repeat.
     let seconds: Vec<Vec<[f64; 2]>> =
-        (0..n_repeats).map(|_| TARGETS.iter().map(|target| subject.time(target)).collect()).collect();
+        (0..n_repeats).map(|_| targets.iter().map(|target| subject.time(target)).collect()).collect();
     println!("{} documents, {n_repeats} times, {} threads", subject.n_docs, rayon::current_num_threads());
     println!(
         "{:14} {:>12} {:>12} {:>10} {:>10} {:>16}",
         "", "docs/CPU-s", "docs/s", "CPU ratio", "ratio", "spread of ratio"
     );
-    for (at, target) in TARGETS.iter().enumerate() {
+    for (at, target) in targets.iter().enumerate() {
         let sum = |at: usize, of: usize| seconds.iter().map(|repeat| repeat[at][of]).sum::<f64>();
         let ratios = seconds.iter().map(|repeat| repeat[0][1] / repeat[at][1]);
         let (low, high) =
