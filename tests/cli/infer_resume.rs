@@ -1,13 +1,10 @@
 //! `infer --resume`: a run that ended early and was gone on with gives the bytes of one that nobody disturbed.
 
+use crate::running::{Running, wait_for};
 use crate::support::{Folder, text};
-use assert_cmd::cargo::cargo_bin;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 const EXTENSIONS: [&str; 4] = ["jsonl", "tsv", "parquet", "npz"];
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Slow enough to be stopped in the middle.
 const JOB: &str =
     "infer tiny/network.safetensors tiny/corpus.svm --paper-estep --backend cpu --part-docs 500";
@@ -27,32 +24,14 @@ fn parts(folder: &Folder, output: &str) -> Vec<String> {
     names
 }
 
-/// A running inference; dropped, it is killed.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Starts an inference, and waits for three finished parts.
 fn start(folder: &Folder, output: &str, more: &str) -> Running {
-    let child = Command::new(cargo_bin!("noisyor"))
-        .args(format!("{JOB} --threads 1 -o {output} {more}").split_whitespace())
-        .current_dir(folder.path(""))
-        .stdin(Stdio::null())
-        .stderr(std::fs::File::create(folder.path("stderr")).expect("a file"))
-        .spawn()
-        .expect("a child");
-    let mut running = Running(child);
-    let start = Instant::now();
-    while parts(folder, output).len() < 3 {
-        assert!(running.0.try_wait().expect("a child").is_none(), "it ended: {}", folder.text("stderr"));
-        assert!(start.elapsed() < PATIENCE, "no parts come");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let arguments = format!("{JOB} --threads 1 -o {output} {more}");
+    let mut running = Running::start_into(folder, &arguments, "/dev/null", "stderr");
+    wait_for("three parts", || {
+        assert!(running.goes_on(), "it ended: {}", folder.text("stderr"));
+        parts(folder, output).len() >= 3
+    });
     running
 }
 
@@ -138,7 +117,7 @@ fn damaged_and_missing_parts_are_computed_again() {
 fn two_processes_on_one_output_are_one_too_many() {
     let folder = folder_with_tiny();
     let running = start(&folder, "out.tsv", "");
-    let process = format!("process {}", running.0.id());
+    let process = format!("process {}", running.id());
     for more in ["", "--resume"] {
         folder.fails(&format!("{JOB} -o out.tsv {more}"), 2, &["out.tsv.parts", &process, "works on"]);
     }
@@ -151,11 +130,9 @@ fn two_processes_on_one_output_are_one_too_many() {
 fn ctrl_c_keeps_the_parts_and_says_how_to_go_on() {
     let folder = folder_with_tiny();
     let mut running = start(&folder, "out.parquet", "");
-    let id = running.0.id().to_string();
-    assert!(Command::new("kill").args(["-s", "INT", &id]).status().unwrap().success());
-    let status = running.0.wait().unwrap();
+    let status = running.stop("INT");
     let message = folder.text("stderr");
-    assert_eq!(status.code(), Some(130), "{message}");
+    assert_eq!(status, Some(130), "{message}");
     let n_parts = parts(&folder, "out.parquet").len();
     assert!(n_parts >= 3 && !folder.path("out.parquet").exists());
     assert!(message.contains(&format!("{n_parts} finished parts are in")), "{message}");

@@ -28,6 +28,7 @@ mod refine;
 mod report;
 mod resume;
 mod robust;
+mod running;
 #[cfg(unix)]
 mod signals;
 mod support;

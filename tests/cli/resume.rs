@@ -1,9 +1,8 @@
 //! Runs that were stopped and go on: the same bytes in the end, and no other corpus, graph or option than the run's.
 
+use crate::running::{Running, wait_for};
 use crate::support::{Folder, text};
-use assert_cmd::cargo::cargo_bin;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The run of these tests, but for its folder: short, with a checkpoint at every step.
 const RUN: &str = "train docs.svm --topics 6,2 --epochs 6 --patience 0 --checkpoint-steps 1 --backend cpu";
@@ -43,39 +42,15 @@ fn checkpoints(folder: &Folder, run: &str) -> Vec<String> {
     folder.names_in(&format!("{run}/checkpoint"))
 }
 
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(folder: &Folder, arguments: &str) -> Running {
-    let child = Command::new(cargo_bin!("noisyor"))
-        .args(arguments.split_whitespace())
-        .current_dir(folder.path(""))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    Running(child.expect("a child"))
-}
-
 /// Waits until a run's newest checkpoint has at least this number, or the run has ended.
 fn wait_for_checkpoint(folder: &Folder, running: &mut Running, run: &str, least: u64) {
-    let begun = Instant::now();
     let newest = || {
         let entries =
             std::fs::read_dir(folder.path(&format!("{run}/checkpoint"))).into_iter().flatten().flatten();
         let number = |name: std::ffi::OsString| name.to_str()?.strip_suffix(".ckpt")?.parse().ok();
         entries.filter_map(|entry| number(entry.file_name())).max().unwrap_or(0u64)
     };
-    while newest() < least && running.0.try_wait().expect("a child").is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint {least}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for("a checkpoint", || newest() >= least || !running.goes_on());
 }
 
 #[test]
@@ -83,9 +58,9 @@ fn a_run_killed_again_and_again_ends_with_the_same_bytes() {
     let folder = with_run();
     let (mut arguments, mut n_kills) = (format!("{RUN} -o killed --threads 1"), 0);
     for least in [1, 9, 20, 33, 47, 60] {
-        let mut running = start(&folder, &arguments);
+        let mut running = Running::start(&folder, &arguments);
         wait_for_checkpoint(&folder, &mut running, "killed", least);
-        n_kills += u32::from(running.0.try_wait().expect("a child").is_none());
+        n_kills += u32::from(running.goes_on());
         drop(running);
         arguments = "train --resume killed".to_owned();
     }
@@ -111,11 +86,10 @@ fn a_signal_leaves_a_checkpoint_and_says_how_to_go_on() {
         // Hardly any checkpoints but the one that the signal causes.
         let arguments =
             format!("{RUN} -o {run}").replace("--checkpoint-steps 1", "--checkpoint-minutes 1000");
-        let mut running = start(&folder, &arguments);
+        let mut running = Running::start(&folder, &arguments);
         wait_for_checkpoint(&folder, &mut running, &run, 1);
         std::thread::sleep(Duration::from_millis(30));
-        let _ = Command::new("kill").args(["-s", signal, &running.0.id().to_string()]).status();
-        let status = running.0.wait().expect("a child").code();
+        let status = running.stop(signal);
         assert!(matches!(status, Some(130 | 0)), "{status:?}");
         let output = folder.run(&format!("train --resume {run}"));
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -237,7 +211,7 @@ fn updated_refined_and_adam_runs_go_on_to_the_same_bytes() {
         let arguments = format!("{arguments} --patience 0 --checkpoint-steps 1 --backend cpu");
         assert!(folder.run(&format!("{arguments} -o {name}")).status.success(), "{name}");
         let killed = format!("{name}-killed");
-        let mut running = start(&folder, &format!("{arguments} -o {killed}"));
+        let mut running = Running::start(&folder, &format!("{arguments} -o {killed}"));
         wait_for_checkpoint(&folder, &mut running, &killed, 8);
         drop(running);
         let output = folder.run(&format!("train --resume {killed}"));
@@ -251,7 +225,8 @@ fn updated_refined_and_adam_runs_go_on_to_the_same_bytes() {
 #[test]
 fn a_longer_run_is_written_down_at_once() {
     let folder = with_run();
-    let mut running = start(&folder, "train --resume whole --epochs 100000 --checkpoint-minutes 1000");
+    let mut running =
+        Running::start(&folder, "train --resume whole --epochs 100000 --checkpoint-minutes 1000");
     let last: u64 = checkpoints(&folder, "whole")[1]
         .strip_suffix(".ckpt")
         .and_then(|n| n.parse().ok())
@@ -259,7 +234,7 @@ fn a_longer_run_is_written_down_at_once() {
     wait_for_checkpoint(&folder, &mut running, "whole", last + 1);
     drop(running);
     // What it was made to be is not forgotten with the process.
-    let mut running = start(&folder, "train --resume whole");
+    let mut running = Running::start(&folder, "train --resume whole");
     std::thread::sleep(Duration::from_millis(500));
-    assert!(running.0.try_wait().expect("a child").is_none(), "it has 100,000 epochs");
+    assert!(running.goes_on(), "it has 100,000 epochs");
 }

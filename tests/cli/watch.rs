@@ -1,11 +1,7 @@
 //! `watch`: a run seen from outside, while it goes on and after.
 
+use crate::running::{Running, wait_for};
 use crate::support::{Folder, PANTRY, keys, number, pantry_docs, parse, text};
-use assert_cmd::cargo::cargo_bin;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a run of `epochs`, all evaluated.
 fn with_run(epochs: u32) -> Folder {
@@ -15,53 +11,6 @@ fn with_run(epochs: u32) -> Folder {
     let train = "train docs.jsonl --graph graph.tsv --patience 0 --test 0.1 -q -o run";
     folder.run(&format!("{train} --epochs {epochs}"));
     folder
-}
-
-/// Ends the program if a test fails before it does.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Running {
-    /// Starts the program; its standard output goes to a file.
-    fn start(folder: &Folder, arguments: &str, stdout: &str) -> Self {
-        let child = Command::new(cargo_bin!("noisyor"))
-            .args(arguments.split_whitespace())
-            .current_dir(folder.path(""))
-            .stdin(Stdio::null())
-            .stdout(std::fs::File::create(folder.path(stdout)).expect("a file"))
-            .stderr(Stdio::null())
-            .spawn();
-        Self(child.expect("a child"))
-    }
-
-    fn signal(&self, signal: &str) {
-        let sent =
-            Command::new("kill").args(["-s", signal, &self.0.id().to_string()]).status().expect("kill");
-        assert!(sent.success());
-    }
-
-    fn end(&mut self) -> Option<i32> {
-        let mut status = None;
-        wait_for("the end", || {
-            status = self.0.try_wait().expect("a child");
-            status.is_some()
-        });
-        status.and_then(|status| status.code())
-    }
-}
-
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !done() {
-        assert!(start.elapsed() < PATIENCE, "{what} does not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -130,13 +79,13 @@ fn lines_of_a_run_that_is_over() {
 fn a_run_is_followed_to_its_end() {
     let folder = Folder::with_sample();
     let train = "train --graph sample.tsv --patience 0 --epochs 100000 --backend cpu -o run";
-    let mut training = Running::start(&folder, train, "training");
+    let mut training = Running::start(&folder, train);
     wait_for("a run folder", || folder.path("run/config.json").exists());
-    let mut watching = Running::start(&folder, "watch run", "watched");
-    let mut reading = Running::start(&folder, "watch run --json", "read");
+    let mut watching = Running::start_into(&folder, "watch run", "watched", "warned");
+    let mut reading = Running::start(&folder, "watch run --json");
     wait_for("three evaluations", || folder.text("watched").lines().count() >= 3);
     let state = folder.result("watch run --once");
-    assert_eq!((&state["standing"], &state["process"]), (&"going on".into(), &training.0.id().into()));
+    assert_eq!((&state["standing"], &state["process"]), (&"going on".into(), &training.id().into()));
     assert!(number(&state["seconds_left"]) > 0.0, "{state}");
     assert!(folder.stdout("watch run --once").contains("going on (process "));
 
@@ -145,11 +94,9 @@ fn a_run_is_followed_to_its_end() {
     assert_eq!(folder.names_in("events").len(), 1);
 
     // Ctrl-C ends the watching alone.
-    reading.signal("INT");
-    assert_eq!(reading.end(), Some(0));
-    assert!(training.0.try_wait().unwrap().is_none());
-    training.signal("INT");
-    assert_eq!(training.end(), Some(130));
+    assert_eq!(reading.stop("INT"), Some(0));
+    assert!(training.goes_on());
+    assert_eq!(training.stop("INT"), Some(130));
     assert_eq!(watching.end(), Some(0));
     let watched = folder.text("watched");
     let n_lines = folder.json_lines("run/metrics.jsonl").len();
@@ -162,16 +109,12 @@ fn a_run_is_followed_to_its_end() {
 #[test]
 fn a_run_that_was_killed_is_told_from_one_that_ended() {
     let folder = Folder::with_sample();
-    let mut training = Running::start(
-        &folder,
-        "train --graph sample.tsv --patience 0 --epochs 100000 --backend cpu -o run",
-        "out",
-    );
+    let train = "train --graph sample.tsv --patience 0 --epochs 100000 --backend cpu -o run";
+    let mut training = Running::start(&folder, train);
     wait_for("an evaluation", || {
         std::fs::metadata(folder.path("run/metrics.jsonl")).is_ok_and(|m| m.len() > 0)
     });
-    training.signal("KILL");
-    training.end();
+    training.stop("KILL");
     assert_eq!(folder.result("watch run --once")["standing"], "stopped");
     let picture = folder.stdout("watch run --once");
     assert!(picture.contains("stopped before its end; to go on: noisyor train --resume run"), "{picture}");
@@ -180,10 +123,9 @@ fn a_run_that_was_killed_is_told_from_one_that_ended() {
     folder.write("docs.jsonl", pantry_docs());
     folder.run("train docs.jsonl --graph graph.tsv --patience 0 --epochs 2 -q -o short");
     std::fs::remove_dir_all(folder.path("short/checkpoint")).unwrap();
-    let mut training = Running::start(&folder, "train --resume short --epochs 100000000", "out");
+    let mut training = Running::start(&folder, "train --resume short --epochs 100000000");
     wait_for("more evaluations", || folder.lines_so_far("short/metrics.jsonl") > 3);
-    training.signal("KILL");
-    training.end();
+    training.stop("KILL");
     assert_eq!(folder.result("watch short --once")["standing"], "stopped");
 }
 
