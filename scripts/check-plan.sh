@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What `noisyor plan` says against what `noisyor train` then does, back to back on the same input: seconds, CPU-seconds, peak memory,
-# size of a checkpoint.
+# size of a checkpoint. Status 1 if the plan of CPU-seconds, memory or the checkpoint is off by more than a quarter (the clock depends on
+# what else the machine does).
 #   scripts/check-plan.sh CORPUS GRAPH [options of train...]
 # NOISYOR names the program; by default the release build.
 set -euo pipefail
@@ -30,4 +31,5 @@ print(f"{corpus} {options} (rehearsed on {plan['sample_docs']} documents of {pla
 print(f"{'':<16}{'plan':>10}{'run':>10}{'plan/run':>10}")
 for what, planned, was in rows:
     print(f"{what:<16}{planned:>10.1f}{was:>10.1f}{planned / was:>10.2f}")
+sys.exit(any(not 0.75 <= planned / was <= 1.25 for what, planned, was in rows if not what.endswith(", s")))
 PYTHON

@@ -17,21 +17,25 @@ QUICK = "--paper-estep=2,2,2"
 
 
 def corpora(suite):
-    """The sample's first documents, and many documents of a small network: more than one slice of a weight step."""
-    text, native, many, tiny = (suite.work / name for name in ["few.jsonl", "few.noisyor", "many.noisyor", "tiny"])
+    """The sample's first documents, many documents of a small network: more than one slice of a weight step, and a model of these."""
+    names = ["few.jsonl", "few.noisyor", "many.noisyor", "tiny", "old"]
+    text, native, many, tiny, old = (suite.work / name for name in names)
+    network = tiny / "network.safetensors"
     with gzip.open("data/sample/corpus.jsonl.gz", "rt") as sample:
         text.write_text("".join(next(sample) for _ in range(1000)))
     ended = [
         suite.run("corpus", text, "-o", native),
         suite.run("synth", "--preset", "tiny", "--docs", "150000", "-o", tiny),
-        suite.run("corpus", tiny / "corpus.svm", "--vocab", tiny / "network.safetensors", "-o", many),
+        suite.run("corpus", tiny / "corpus.svm", "--vocab", network, "-o", many),
+        suite.run("train", many, "--graph", network, "--init", "data", "--steps", "3", QUICK, "-o", old),
     ]
     for failed in (end for end in ended if end.status != 0):
         raise SystemExit(str(failed))
-    return text, native, many, tiny / "network.safetensors"
+    return text, native, many, network, old / "model.safetensors"
 
 
-def kinds_of_runs(text, native, many, tiny):
+def kinds_of_runs(text, native, many, tiny, old):
+    of_many = f"--valid 0.01 --patience 0 {QUICK}"
     return [
         Kind("EM, given graph", f"{native} {GIVEN} --epochs 8"),
         Kind("EM, learned graph", f"{native} {LEARNED} --epochs 8 --seed 1"),
@@ -42,7 +46,8 @@ def kinds_of_runs(text, native, many, tiny):
         Kind("refine, learned graph", f"{native} --topics 12,4 --max-edges 400 --refine --epochs 4 {QUICK}"),
         Kind("refine, given graph", f"{native} --graph data/sample/network.tsv --max-edges 600 --refine --epochs 3 {QUICK} --threads 1"),
         Kind("slices, full batch", f"{many} --graph {tiny} --init data --batch full --valid 0.02 --epochs 8 --patience 0 {QUICK}"),
-        Kind("slices, EM, test part", f"{many} --graph {tiny} --init data --batch 140000 --valid 0.01 --test 0.01 --epochs 6 --patience 0 {QUICK}"),
+        Kind("kept counts, test part", f"{many} --graph {tiny} --init data --batch 30000 --test 0.01 --epochs 4 {of_many}"),
+        Kind("kept counts, update", f"{many} --from {old} --batch 30000 --epochs 4 {of_many} --threads 1"),
     ]
 
 
@@ -69,8 +74,8 @@ def main():
         raise SystemExit("usage: scripts/faults.sh [KILLS] [SEED], both whole numbers")
     n, begin = int(sys.argv[2]), time.monotonic()
     suite = Suite(sys.argv[1], WORK, int(sys.argv[3]))
-    text, native, many, tiny = corpora(suite)
-    kinds = kinds_of_runs(text, native, many, tiny)
+    text, native, many, tiny, old = corpora(suite)
+    kinds = kinds_of_runs(text, native, many, tiny, old)
     small = Kind("small", f"{native} {GIVEN} --epochs 2 --batch 700 {QUICK}")
     middle = Kind("middle", f"{native} {LEARNED} --epochs 5 {QUICK}")
     longer = Kind("longer", f"{native} {GIVEN} --epochs 60")
