@@ -104,6 +104,7 @@ impl<'a> Chunks<'a> {
             .zip(&mut self.packers)
             .map(|(groups, packer)| pack(groups, packer))
             .collect();
+        docs.corpus().release();
         let size: usize = packed.iter().flatten().map(|part| part.batch.size()).sum();
         let fitting = (self.next_to_pack - begin) * self.limits.chunk_size.min(1 << 32) / size.max(1);
         self.round_docs = fitting.clamp(self.part_docs, ROUND_DOCS * n_threads);

@@ -6,6 +6,7 @@ use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
 use noisyor::estep::{EStep, Monitor, Stats};
+use noisyor::plan::Device;
 use noisyor::report::columns::UNLIMITED;
 use noisyor::{Error, Result as LibResult};
 use std::io::Write;
@@ -172,20 +173,28 @@ impl BackendArgs {
         }
     }
 
-    /// Opens the backend; a GPU may keep packed documents in so much memory, for those who run the same ones again.
-    pub(crate) fn open(&self, common: &Common, cache_mb: usize) -> LibResult<Box<dyn EStep>> {
-        Ok(match self.open_gpu(common, cache_mb)? {
-            Some(gpu) => Box::new(gpu),
-            None => Box::new(CpuEStep::new()),
-        })
+    /// Opens the backend.
+    pub(crate) fn open(&self, common: &Common) -> LibResult<Box<dyn EStep>> {
+        Ok(self.open_to_train(common, 0)?.0)
     }
 
-    /// Opens the GPU; none if it is the CPU that is to compute.
-    pub(crate) fn open_gpu(
+    /// The same for those who run the same documents again: a GPU may keep them packed in so much memory. If it is one, what a
+    /// plan has to know of it comes along.
+    pub(crate) fn open_to_train(
         &self,
         common: &Common,
         cache_mb: usize,
-    ) -> LibResult<Option<DeviceEStep<GpuMachine>>> {
+    ) -> LibResult<(Box<dyn EStep>, Option<Device>)> {
+        let cache_bytes = cache_mb.saturating_mul(1 << 20);
+        let Some(mut gpu) = self.open_gpu(common, cache_bytes)? else {
+            return Ok((Box::new(CpuEStep::new()), None));
+        };
+        let device = Device { cache_bytes: cache_bytes as u64, software: !gpu.machine().is_hardware() };
+        Ok((Box::new(gpu), Some(device)))
+    }
+
+    /// Opens the GPU; none if it is the CPU that is to compute.
+    fn open_gpu(&self, common: &Common, cache_bytes: usize) -> LibResult<Option<DeviceEStep<GpuMachine>>> {
         if self.backend == Backend::Cpu {
             let of_gpu = self.device.as_ref().map(|device| format!("--device {device}"));
             return match of_gpu.or(self.device_mb.map(|mb| format!("--device-mb {mb}"))) {
@@ -211,7 +220,6 @@ impl BackendArgs {
             machine => machine?,
         };
         common.say(format_args!("computing on {}", machine.name()));
-        let cache_bytes = cache_mb.saturating_mul(1 << 20);
         let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });
         if !common.quiet {
             estep.on_warning(|message| tell(format_args!("warning: {message}")));

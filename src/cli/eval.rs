@@ -39,7 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
-    let mut estep = args.backend.open(common, 0)?;
+    let mut estep = args.backend.open(common)?;
     let network = load_model(&args.model)?;
     if args.exact {
         exact::check_size(&network.graph)?;

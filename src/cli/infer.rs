@@ -56,7 +56,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     }
     let output = args.shard.map_or_else(|| args.output.clone(), |shard| shard.path(&args.output));
     refuse_overwriting(&output, [&args.model, &args.corpus])?;
-    let mut estep = args.backend.open(common, 0)?;
+    let mut estep = args.backend.open(common)?;
     let network = load_model(&args.model)?;
     let monitor = interruptible(common)?;
     let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;

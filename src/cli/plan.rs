@@ -8,10 +8,8 @@ use super::{Common, progress::Progress};
 use anyhow::Result;
 use cpu_time::ProcessTime;
 use noisyor::Error;
-use noisyor::estep::EStep;
-use noisyor::estep::cpu::CpuEStep;
 use noisyor::network::load;
-use noisyor::plan::{Device, Plan, Seconds, available_memory, plan};
+use noisyor::plan::{Plan, Seconds, available_memory, plan};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -61,13 +59,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         return Err(Error::Usage(message).into());
     }
     let options = args.training.options(args.estep.options()?, None, false, None, args.seed)?;
-    let mut gpu = args.backend.open_gpu(common, args.cache_mb)?;
-    let device = gpu.as_mut().map(|gpu| Device {
-        cache_bytes: (args.cache_mb as u64).saturating_mul(1 << 20),
-        software: !gpu.machine().is_hardware(),
-    });
-    let mut cpu = CpuEStep::new();
-    let estep: &mut dyn EStep = gpu.as_mut().map_or(&mut cpu, |gpu| gpu);
+    let (mut estep, device) = args.backend.open_to_train(common, args.cache_mb)?;
     let monitor = interruptible(common)?;
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
     let network = load(path)?;
@@ -78,7 +70,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let reading = Seconds { wall: wall.elapsed().as_secs_f64(), cpu: cpu.elapsed().as_secs_f64() };
     let docs = alignment.docs(&corpus);
     let progress = Progress::open(common, &monitor, "rehearsing");
-    let planned = plan(&network, docs, &options, estep, device, reading, args.seconds, &monitor)?;
+    let planned = plan(&network, docs, &options, estep.as_mut(), device, reading, args.seconds, &monitor)?;
     drop(progress);
     let available = available_memory();
     let least = planned.memory.least(corpus.is_mapped());

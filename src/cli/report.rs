@@ -198,7 +198,7 @@ impl Args {
         common: &Common,
         monitor: &Arc<Monitor>,
     ) -> LibResult<Gathered> {
-        let mut estep = self.backend.open(common, 0)?;
+        let mut estep = self.backend.open(common)?;
         let docs = documents.docs();
         let doc_ixs = sample_docs(docs.n_docs(), usize::try_from(self.docs).unwrap_or(usize::MAX), self.seed);
         docs.corpus().give_back_pages();

@@ -23,9 +23,7 @@ use memory::Limit;
 use noisyor::estep::{EStep, Monitor};
 use noisyor::network::{Graph, Network, Weights};
 use noisyor::report::name_topics;
-use noisyor::train::{
-    Begin, CheckedOptions, Ended, Event, Metrics, Outcome, RunFolder, State, TrainOptions, train,
-};
+use noisyor::train::{Begin, CheckedOptions, Event, Metrics, Outcome, RunFolder, State, TrainOptions, train};
 use noisyor::{Error, Result as LibResult};
 pub(super) use of_run::RunDocs;
 use resume::Job;
@@ -100,7 +98,7 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     };
     let is_new = job.folder.is_none();
     let memory = Limit::of_mb(job.args.memory_mb);
-    let mut estep = job.args.backend.open(common, memory.cache_mb(job.args.cache_mb))?;
+    let (mut estep, device) = job.args.backend.open_to_train(common, memory.cache_mb(job.args.cache_mb))?;
     let estep = estep.as_mut();
     let (start, state) = job.standing.take().unzip();
     let inputs = job.args.inputs(start, common, &monitor)?;
@@ -126,7 +124,7 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         // Whatever happens from now on, the run can begin again with what it was given.
         folder.write_config(&job.options, &job.about)?;
         let start = inputs.start(&job.args, &job.options, estep, memory, common, &monitor)?;
-        memory.fit(&inputs, &start, &job.options, estep.name() == "cpu")?;
+        memory.fit(&inputs, &start, &job.options, device)?;
         if state.is_none() {
             start.keep(&folder, &mut job.about)?;
         }
@@ -142,7 +140,9 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
             return Err(Error::Interrupted.into());
         }
         Err(error) => {
-            if is_new {
+            // A graph that was learned is worth more than the driver or the disk that failed.
+            let has_graph = job.about["learning"].is_object();
+            if is_new && !(has_graph && matches!(error, Error::Device(_) | Error::Io { .. })) {
                 folder.discard_if_empty();
             }
             return Err(error.into());
@@ -159,14 +159,15 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
             "stopped while refining: the model has {n_edges} edges, more than --max-edges {most}"
         ));
     }
-    let figures = report::evaluate(&job.args, &inputs, start, &network, options, estep, &outcome, common)?;
+    let figures =
+        report::evaluate(&job.args, &inputs, start, &network, options, estep, &outcome, &monitor, common)?;
     job.about["ended"] = report::ending(outcome.ended).into();
     job.about["test_elbo"] = json!(figures.test_elbo);
     // What was found is printed even if it cannot be written down.
     let noted = folder.write_config(options, &job.about);
     report::report(&figures, &network, options, &outcome, folder.path(), common)?;
     noted?;
-    if outcome.ended == Ended::Interrupted {
+    if figures.interrupted {
         common.say(format_args!("to go on: noisyor train --resume {}", folder.path().display()));
         return Err(Error::Interrupted.into());
     }

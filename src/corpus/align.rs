@@ -1,13 +1,10 @@
 //! Matching a corpus with a model: by token name where the corpus has names, else by number.
 
-use super::Corpus;
+use super::{Corpus, RELEASE_DOCS};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 const UNKNOWN: u32 = u32::MAX;
-/// Documents that are read before their pages are given back, where they are.
-const RELEASE_DOCS: usize = 1 << 17;
-
 /// How a corpus's tokens map to a model's.
 #[derive(Debug, Clone)]
 pub struct Alignment {
@@ -33,19 +30,21 @@ pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
         Some(map) => !map.contains(&UNKNOWN),
         None => corpus.n_tokens() <= model_tokens.len(),
     };
-    // Most corpora are known at a glance; the others are read once to count.
-    let counted: (u64, Option<u32>) = match all_known {
-        true => (0, None),
-        false => (0..corpus.n_docs())
-            .into_par_iter()
-            .map(|doc_ix| {
-                let unknown =
-                    || corpus.tokens(doc_ix).iter().filter(|&&token| alignment.token(token) == UNKNOWN);
-                (unknown().count() as u64, unknown().next().copied())
-            })
-            .reduce(|| (0, None), |a, b| (a.0 + b.0, a.1.or(b.1))),
+    // Most corpora are known at a glance; the others are read once to count, and nothing of that stays in memory.
+    let unknown = |doc_ix: usize| {
+        let tokens = corpus.tokens(doc_ix).iter().copied();
+        let mut unknown = tokens.filter(|&token| alignment.token(token) == UNKNOWN);
+        let first = unknown.next();
+        (u64::from(first.is_some()) + unknown.count() as u64, first)
     };
-    corpus.release();
+    let mut counted = (0, None);
+    for begin in (0..if all_known { 0 } else { corpus.n_docs() }).step_by(RELEASE_DOCS) {
+        let docs = begin..corpus.n_docs().min(begin + RELEASE_DOCS);
+        let of_these =
+            docs.into_par_iter().map(unknown).reduce(|| (0, None), |a, b| (a.0 + b.0, a.1.or(b.1)));
+        counted = (counted.0 + of_these.0, counted.1.or(of_these.1));
+        corpus.release_now();
+    }
     let example = counted.1;
     alignment.n_unknown = counted.0;
     alignment.unknown_example = example.map(|token| match corpus.token_names() {

@@ -11,6 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use twox_hash::XxHash3_64;
 
+/// Documents after which pages of a mapped file are given back, where they are: what is mapped meanwhile stays small.
+pub const RELEASE_DOCS: usize = 2048;
+/// Bytes that a system maps round a place that is read (Linux: fault_around_bytes).
+const MAPPED_AROUND: u64 = 1 << 16;
+
 /// Documents: which tokens occur in each.
 #[derive(Debug, Clone, Default)]
 pub struct Corpus {
@@ -182,12 +187,24 @@ impl Corpus {
     }
 
     /// Gives back the pages of a mapped file that were read, if [`Corpus::give_back_pages`] was called; they are read again when
-    /// they are wanted.
+    /// they are wanted. To be called after every [`RELEASE_DOCS`] documents.
     pub fn release(&self) {
-        if let Some(mapped) = self.mapped.as_ref().filter(|mapped| mapped.gives_back.load(Ordering::Relaxed))
-        {
+        if self.mapped.as_ref().is_some_and(|mapped| mapped.gives_back.load(Ordering::Relaxed)) {
+            self.release_now();
+        }
+    }
+
+    /// The same whether that was called or not.
+    pub(super) fn release_now(&self) {
+        if let Some(mapped) = &self.mapped {
             native::release(mapped);
         }
+    }
+
+    /// Bytes of a mapped file that stay in memory although pages are given back, while `n_docs` documents are read in their order.
+    pub fn resident_bytes(&self, n_docs: usize) -> u64 {
+        let apart = self.n_bytes() as u64 / n_docs.max(1) as u64;
+        RELEASE_DOCS.min(n_docs) as u64 * apart.min(MAPPED_AROUND)
     }
 
     /// Whether there is nothing left to verify.

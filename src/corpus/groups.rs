@@ -1,9 +1,12 @@
 //! Identical documents share one E-step: an item is a document and how often it counts.
 
-use super::Docs;
+use super::{Docs, RELEASE_DOCS};
 use rayon::prelude::*;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+
+/// Documents compared with others after which pages are given back: they lie all over the file.
+const RELEASE_COMPARED: usize = RELEASE_DOCS / 8;
 
 /// A document to run, standing for `count` identical ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +30,25 @@ impl Item {
             docs.tokens(doc_ix as usize).for_each(|token| hash.write_u32(token));
             hash.finish()
         };
-        let mut hashed: Vec<(u64, u32)> = doc_ixs.par_iter().map(|&doc_ix| (hash(doc_ix), doc_ix)).collect();
+        // In the order of the file, so that little of a mapped one is wanted at a time.
+        let mut doc_ixs = doc_ixs.to_vec();
+        doc_ixs.par_sort_unstable();
+        let mut hashed: Vec<(u64, u32)> = Vec::with_capacity(doc_ixs.len());
+        for some in doc_ixs.chunks(RELEASE_DOCS) {
+            hashed.par_extend(some.par_iter().map(|&doc_ix| (hash(doc_ix), doc_ix)));
+            docs.corpus().release();
+        }
         hashed.par_sort_unstable();
         let mut items: Vec<Self> = Vec::with_capacity(hashed.len());
+        let mut n_read = 0;
         for alike in hashed.chunk_by(|a, b| a.0 == b.0) {
             // Documents with one hash may still differ.
             let first = items.len();
+            n_read += alike.len() - 1;
+            if n_read >= RELEASE_COMPARED {
+                docs.corpus().release();
+                n_read = 0;
+            }
             for &(_, doc_ix) in alike {
                 let same =
                     |item: &&mut Self| docs.tokens(item.doc_ix as usize).eq(docs.tokens(doc_ix as usize));

@@ -20,7 +20,7 @@ pub use align::{Alignment, Docs, align, token_frequency};
 pub use check::{Lengths, Summary, check};
 pub use column::Strings;
 pub use document::{Document, Words};
-pub use documents::Corpus;
+pub use documents::{Corpus, RELEASE_DOCS};
 pub use groups::Item;
 pub use ingest::{IngestOptions, Ingested, Sink, TextTokens, ingest, ingest_reader, read, tokens_of_text};
 pub use read::{Format, ReadOptions};

@@ -31,6 +31,8 @@ pub fn split(n_docs: usize, valid: f64, test: f64, seed: u64) -> Parts {
     order.shuffle(&mut rng(seed, Stream::Split));
     let mut train = order.split_off(n_test + n_valid);
     let mut valid = order.split_off(n_test);
+    // The rest has room for all of them.
+    order.shrink_to_fit();
     [&mut train, &mut valid, &mut order].into_iter().for_each(|part| part.sort_unstable());
     Parts { train, valid, test: order }
 }

@@ -31,10 +31,8 @@ pub fn run(
     sink: Option<&mut Sink<'_>>,
 ) -> Result<(Stats, Params)> {
     let params = Params::derive(&network.graph, &network.weights, options.bound)?;
-    let items = Item::each(doc_ixs);
-    let work = Work { graph: &network.graph, docs, items: &items, options, gradients: false, monitor };
-    let stats = estep.run(&work, &params, sink)?;
-    docs.corpus().release();
+    let slices = doc_ixs.chunks(SLICE_DOCS).map(Item::each);
+    let stats = run_slices(network, docs, slices, options, &params, estep, monitor, sink)?;
     Ok((stats, params))
 }
 
@@ -48,15 +46,30 @@ pub fn run_range(
     params: &Params,
     estep: &mut dyn EStep,
     monitor: &Monitor,
+    sink: Option<&mut Sink<'_>>,
+) -> Result<Stats> {
+    let slices = range.clone().step_by(SLICE_DOCS).map(|begin| {
+        let slice = begin..range.end.min(begin + SLICE_DOCS);
+        slice.map(|doc_ix| Item { doc_ix: doc_ix as u32, count: 1 }).collect()
+    });
+    run_slices(network, docs, slices, options, params, estep, monitor, sink)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn run_slices(
+    network: &Network,
+    docs: Docs<'_>,
+    slices: impl Iterator<Item = Vec<Item>>,
+    options: &EStepOptions,
+    params: &Params,
+    estep: &mut dyn EStep,
+    monitor: &Monitor,
     mut sink: Option<&mut Sink<'_>>,
 ) -> Result<Stats> {
-    let mut stats = Stats::default();
-    for begin in range.clone().step_by(SLICE_DOCS) {
-        let slice = begin..range.end.min(begin + SLICE_DOCS);
-        let items: Vec<Item> = slice.map(|doc_ix| Item { doc_ix: doc_ix as u32, count: 1 }).collect();
+    let (mut stats, mut before) = (Stats::default(), 0);
+    for items in slices {
         let work = Work { graph: &network.graph, docs, items: &items, options, gradients: false, monitor };
         let mut forward = sink.as_mut().map(|sink| {
-            let before = begin - range.start;
             move |results: &DocResults<'_>| {
                 sink(&DocResults { first_item: before + results.first_item, ..*results })
             }
@@ -64,6 +77,7 @@ pub fn run_range(
         let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
         stats.merge(&estep.run(&work, params, sink)?);
         docs.corpus().release();
+        before += items.len();
     }
     Ok(stats)
 }

@@ -31,7 +31,7 @@ const SLACK: f64 = 1.25;
 
 /// What computes the E-step, as far as memory goes.
 #[derive(Debug, Clone, Copy)]
-pub enum Backend<'a> {
+pub(super) enum Backend<'a> {
     /// The CPU.
     Cpu,
     /// A device, with so many bytes for packed documents that are kept.
@@ -78,7 +78,7 @@ impl MemoryNeed {
 }
 
 /// The memory that training takes; `shape` is that of its documents.
-pub fn train_memory(
+pub(super) fn train_memory(
     graph: &Graph,
     names: &Names,
     docs: &Docs<'_>,
@@ -97,7 +97,7 @@ pub fn train_memory(
         + NAMES.1 * (NAME * graph.n_tokens() as f64 + long(&names.tokens));
     let network = GRAPHS * (graph_bytes + one_each) + names_bytes;
     let n_train = n_docs as f64 * (1.0 - options.valid - options.test);
-    let n_batches = options.batch.n_batches(n_train as usize);
+    let n_batches = options.n_batches(n_train as usize);
     let averages = one_each + 8.0 * topics;
     let ledger = Ledger::bytes_per_weight(n_train, n_batches as u64) * (edges + nodes + topics);
     // The averages of the last step are there while the next ones are made.
@@ -111,7 +111,8 @@ pub fn train_memory(
     let sums = one_each + 16.0 * topics;
     let batch_docs = n_train / n_batches as f64;
     let slices = if batch_docs > SLICE_DOCS as f64 { 2.0 } else { 1.0 }; // sums of slices are merged
-    let optimiser = remembered + stepping + params + slices * sums;
+    let prior = options.prior.map_or(0.0, |_| averages);
+    let optimiser = remembered + stepping + params + slices * sums + prior;
     let in_memory = |(workers, packed, program)| (SLACK * workers, packed, program);
     let (workers, packed, program) = match backend {
         Backend::Cpu => in_memory((cpu_workers(graph, shape, batch_docs, n_threads), 0.0, PROGRAM)),
@@ -138,7 +139,7 @@ pub fn train_memory(
         3.0
     };
     // Numbers of edges and topics take as many bytes as they need; graph and weights are there twice, as they stand and the best.
-    let checkpoint_file = 2.0 * (parents * edges + 3.0 * nodes + one_each) + remembered + 4096.0;
+    let checkpoint_file = 2.0 * (parents * edges + 3.0 * nodes + one_each) + remembered + prior + 4096.0;
     MemoryNeed {
         program: program as u64,
         network: network as u64,

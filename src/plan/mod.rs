@@ -9,19 +9,20 @@ mod survey;
 mod time;
 
 pub use device::DeviceNeed;
-pub use memory::{Backend, MemoryNeed, available_memory, train_memory};
+pub use memory::{MemoryNeed, available_memory};
 pub use rehearsal::Seconds;
-pub use shape::Shape;
 pub use time::Times;
 
 use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::estep::device::DeviceOptions;
 use crate::estep::{Bound, EStep, Monitor};
-use crate::network::{Loaded, Weights};
-use crate::train::{CheckedOptions, start_weights};
+use crate::network::{Graph, Loaded, Names, Weights};
+use crate::train::{CheckedOptions, TrainOptions, start_weights};
+use memory::{Backend, train_memory};
 use rehearsal::Stage;
 use serde::Serialize;
+use shape::Shape;
 use survey::Survey;
 
 /// The device that computes the E-step.
@@ -100,17 +101,8 @@ pub fn plan(
     let leak_floor = options.leak_floor.unwrap_or(options.floor.min(0.1 / train.n_docs as f64));
     let start: Weights =
         start_weights(graph, given.as_ref(), &docs, &survey.train_docs, options, leak_floor)?;
-    let full = options.estep.bound == Bound::Full;
-    let shape = Shape::of(graph, &docs, &train.first_slice, full);
-    let device_memory = device.map(|_| device::device_need(graph, &docs, &survey, &shape, &options.estep));
-    let backend = match (&device_memory, device) {
-        (Some(need), Some(Device { cache_bytes, software })) => {
-            Backend::Device { need, cache_bytes, software }
-        }
-        _ => Backend::Cpu,
-    };
-    let n_threads = rayon::current_num_threads();
-    let memory = train_memory(graph, names, &docs, &shape, options, n_threads, backend);
+    let shape = shape_of(graph, docs, &survey, options);
+    let (memory, device_memory) = needs(graph, names, docs, options, &survey, &shape, device);
     let on_device = device.is_some();
     let stage =
         Stage { graph, docs, options, start: &start, leak_floor, survey: &survey, on_device, monitor };
@@ -139,4 +131,41 @@ pub fn plan(
         device_memory,
         time,
     })
+}
+
+/// Host memory of a training, and that of the device if there is one: what [`plan`] finds without rehearsing.
+pub fn memory_need(
+    graph: &Graph,
+    names: &Names,
+    docs: Docs<'_>,
+    options: &TrainOptions,
+    device: Option<Device>,
+) -> (MemoryNeed, Option<DeviceNeed>) {
+    let survey = Survey::of(&docs, options);
+    let shape = shape_of(graph, docs, &survey, options);
+    needs(graph, names, docs, options, &survey, &shape, device)
+}
+
+fn shape_of(graph: &Graph, docs: Docs<'_>, survey: &Survey, options: &TrainOptions) -> Shape {
+    Shape::of(graph, &docs, &survey.train.first_slice, options.estep.bound == Bound::Full)
+}
+
+fn needs(
+    graph: &Graph,
+    names: &Names,
+    docs: Docs<'_>,
+    options: &TrainOptions,
+    survey: &Survey,
+    shape: &Shape,
+    device: Option<Device>,
+) -> (MemoryNeed, Option<DeviceNeed>) {
+    let device_memory = device.map(|_| device::device_need(graph, &docs, survey, shape, &options.estep));
+    let backend = match (&device_memory, device) {
+        (Some(need), Some(Device { cache_bytes, software })) => {
+            Backend::Device { need, cache_bytes, software }
+        }
+        _ => Backend::Cpu,
+    };
+    let n_threads = rayon::current_num_threads();
+    (train_memory(graph, names, &docs, shape, options, n_threads, backend), device_memory)
 }

@@ -9,22 +9,22 @@ const BLOCKS: usize = 8;
 
 /// Means over some blocks of documents.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shape {
+pub(super) struct Shape {
     /// Positive nodes of a document.
-    pub nodes: f64,
+    pub(super) nodes: f64,
     /// Positive edges of a document.
-    pub edges: f64,
+    pub(super) edges: f64,
     /// Nodes and edges of the largest document seen.
-    pub largest: usize,
+    pub(super) largest: usize,
     /// Different nodes that a block holds, and edges into them.
-    pub touched: (f64, f64),
+    pub(super) touched: (f64, f64),
     /// Documents of a block.
-    pub block_docs: f64,
+    pub(super) block_docs: f64,
 }
 
 impl Shape {
     /// Packs some blocks of the items, evenly spread.
-    pub fn of(graph: &Graph, docs: &Docs<'_>, items: &[Item], full: bool) -> Self {
+    pub(super) fn of(graph: &Graph, docs: &Docs<'_>, items: &[Item], full: bool) -> Self {
         let (mut packer, mut batch) = (Packer::new(graph, full), Batch::default());
         let mut seen = vec![usize::MAX; graph.n_nodes()];
         let (mut shape, mut n_docs, mut n_blocks) = (Self::default(), 0, 0);

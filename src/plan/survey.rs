@@ -36,7 +36,7 @@ impl Survey {
     /// Deals the documents out as training does.
     pub(super) fn of(docs: &Docs<'_>, options: &TrainOptions) -> Self {
         let mut parts = split(docs.n_docs(), options.valid, options.test, options.seed);
-        let n_batches = options.batch.n_batches(parts.train.len());
+        let n_batches = options.n_batches(parts.train.len());
         if options.batch != BatchSize::Full {
             parts.train.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
         }

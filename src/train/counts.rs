@@ -22,7 +22,7 @@ const STEPWISE_POWER: f64 = -0.55;
 /// Documents of a large batch.
 const LARGE_BATCH: f64 = 10_000.0;
 /// Large batches whose counts are kept at most: 4 bytes for every edge and node of each.
-const MOST_BATCHES: u64 = 32;
+pub(super) const MOST_BATCHES: u64 = 32;
 /// A document that was not seen yet counts as much as this share of one.
 const UNSEEN: f64 = 0.1;
 /// What counts keep of their worth from step to step of the first epoch.
@@ -53,9 +53,9 @@ impl Counts {
             == (graph.n_edges(), graph.n_nodes(), graph.n_topics())
     }
 
-    /// Becomes the running average with an older one, in which a batch of so many documents has come at a step.
-    pub(super) fn average_with(&mut self, old: &Self, step: u64, steps_per_epoch: u64, n_docs: f64) {
-        let new = batch_weight(step, steps_per_epoch, n_docs);
+    /// Becomes the running average with an older one, in which a batch has come at a step; `n_docs`: of an epoch.
+    pub(super) fn average_with(&mut self, old: &Self, step: u64, n_batches: u64, n_docs: f64) {
+        let new = batch_weight(step, n_batches, n_docs);
         for (now, old) in
             [(&mut self.edge, &old.edge), (&mut self.leak, &old.leak), (&mut self.topic_q, &old.topic_q)]
         {
@@ -68,9 +68,10 @@ impl Counts {
     }
 }
 
-/// Weight of a batch of so many documents in the running average, at a step.
-fn batch_weight(step: u64, steps_per_epoch: u64, n_docs: f64) -> f64 {
-    let t = if n_docs < LARGE_BATCH { step as f64 } else { step as f64 / steps_per_epoch.max(1) as f64 };
+/// Weight of a batch in the running average, at a step: so many batches share the documents of an epoch.
+fn batch_weight(step: u64, n_batches: u64, n_docs: f64) -> f64 {
+    let (step, n_batches) = (step as f64, n_batches.max(1) as f64);
+    let t = if n_docs / n_batches < LARGE_BATCH { step } else { step / n_batches };
     (t + 2.0).powf(STEPWISE_POWER)
 }
 
@@ -160,9 +161,10 @@ mod tests {
     #[test]
     fn large_batches_count_by_epochs_and_small_ones_by_steps() {
         let by = |t: f64| (t + 2.0_f64).powf(-0.55);
-        assert_eq!(batch_weight(40, 10, 500.0), by(40.0));
-        assert_eq!(batch_weight(40, 10, 50_000.0), by(4.0));
-        assert_eq!(batch_weight(0, 10, 50_000.0), by(0.0));
+        assert_eq!(batch_weight(40, 10, 5_000.0), by(40.0));
+        assert_eq!(batch_weight(40, 10, 99_999.0), by(40.0), "batches of 9,999 and 10,000 documents");
+        assert_eq!(batch_weight(40, 10, 500_000.0), by(4.0));
+        assert_eq!(batch_weight(0, 10, 500_000.0), by(0.0));
     }
 
     #[test]

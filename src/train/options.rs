@@ -1,5 +1,6 @@
 //! Training options: as given, and checked.
 
+use super::counts::MOST_BATCHES;
 use super::{PriorOptions, RateSchedule, RefineOptions};
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
@@ -40,7 +41,7 @@ pub enum StepRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BatchSize {
-    /// A tenth of the training documents, at most 50,000.
+    /// A tenth of the training documents, at most 50,000; for EM not less than a 32nd of them.
     Auto,
     /// That many.
     Docs(usize),
@@ -48,17 +49,8 @@ pub enum BatchSize {
     Full,
 }
 
-impl BatchSize {
-    /// Number of batches of nearly equal size that `n_docs` documents make.
-    pub fn n_batches(self, n_docs: usize) -> usize {
-        let size = match self {
-            Self::Auto => n_docs.div_ceil(10).min(50_000),
-            Self::Docs(size) => size,
-            Self::Full => n_docs,
-        };
-        ((n_docs as f64 / size.max(1) as f64).round() as usize).max(1)
-    }
-}
+/// Documents of a batch by default, at most: those of the paper.
+const AUTO_DOCS: usize = 50_000;
 
 /// Every option of training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,6 +113,23 @@ impl Default for TrainOptions {
             share_identical: true,
             seed: 0,
         }
+    }
+}
+
+impl TrainOptions {
+    /// Number of batches of nearly equal size that so many training documents make.
+    pub fn n_batches(&self, n_docs: usize) -> usize {
+        // EM is better off with few batches, whose counts it can keep, than with many.
+        let least = match self.step {
+            StepRule::Em { .. } => n_docs.div_ceil(MOST_BATCHES as usize),
+            StepRule::Paper { .. } | StepRule::Adam { .. } => 1,
+        };
+        let size = match self.batch {
+            BatchSize::Auto => n_docs.div_ceil(10).min(AUTO_DOCS).max(least),
+            BatchSize::Docs(size) => size,
+            BatchSize::Full => n_docs,
+        };
+        ((n_docs as f64 / size.max(1) as f64).round() as usize).max(1)
     }
 }
 

@@ -68,7 +68,7 @@ pub fn train(
     if train_docs.is_empty() {
         return Err(Error::Usage("the corpus has no documents to train on".into()));
     }
-    let n_batches = options.batch.n_batches(train_docs.len());
+    let n_batches = options.n_batches(train_docs.len());
     let mut n_steps = u64::from(options.epochs) * n_batches as u64;
     n_steps = options.max_steps.map_or(n_steps, |most| most.min(n_steps));
     let all_docs = train_docs.len() as f64 + options.prior.map_or(0.0, |prior| prior.docs);

@@ -154,7 +154,7 @@ impl Stepper {
         match &mut state {
             Remembered::Ledger(ledger) => ledger.enter(self.batch_ix, step, stats.n_docs, &mut counts),
             Remembered::Counts(old) if n_batches > 1 => {
-                counts.average_with(old, step, n_batches, stats.n_docs)
+                counts.average_with(old, step, n_batches, self.n_docs)
             }
             _ => {}
         }

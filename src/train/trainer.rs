@@ -61,7 +61,7 @@ impl<'a> Trainer<'a> {
         estep: &'a mut dyn EStep,
         monitor: &'a Monitor,
     ) -> Self {
-        let n_batches = options.batch.n_batches(train_docs.len());
+        let n_batches = options.n_batches(train_docs.len());
         if options.batch != BatchSize::Full {
             train_docs.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
         }

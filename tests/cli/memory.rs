@@ -1,6 +1,7 @@
 //! `train --memory-mb`: the same model, in less memory; too little is refused with what is needed.
 
-use crate::support::{Folder, text};
+use crate::running::{Running, wait_for};
+use crate::support::{Folder, gpu_is_tested, text};
 
 #[test]
 fn a_limit_changes_nothing_but_the_memory() {
@@ -17,6 +18,40 @@ fn a_limit_changes_nothing_but_the_memory() {
     assert!(train("free", "") == train("limited", "--memory-mb 500"));
 }
 
+/// Bytes of a mapped file that are in a process's memory.
+#[cfg(target_os = "linux")]
+fn resident(process: u32, file: &str) -> u64 {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/smaps")).unwrap_or_default();
+    let mut of_file = maps.lines().skip_while(|line| !line.ends_with(file));
+    let kb = of_file.find_map(|line| line.strip_prefix("Rss:")).unwrap_or("0 kB");
+    1024 * kb.trim().trim_end_matches(" kB").parse::<u64>().expect("a number")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn of_a_mapped_corpus_little_stays_in_memory() {
+    let folder = Folder::new();
+    folder.run("synth --preset tiny --docs 150000 -o t -q");
+    folder.run("corpus t/corpus.svm -o docs.corpus -q");
+    let n_bytes = folder.bytes("docs.corpus").len() as u64;
+    let most = |name: &str, more: &str| {
+        let train = "train docs.corpus --graph t/network.safetensors --patience 0 --epochs 10000 --no-share --backend cpu";
+        let running = Running::start(&folder, &format!("{train} -o {name} {more}"));
+        let n_evaluations = || folder.lines_so_far(&format!("{name}/metrics.jsonl"));
+        // A file as small as this one is verified as a whole when it is opened.
+        wait_for("an evaluation", || n_evaluations() >= 1);
+        let mut most = 0;
+        wait_for("two more", || {
+            most = resident(running.id(), "docs.corpus").max(most);
+            n_evaluations() >= 3
+        });
+        most
+    };
+    let (free, limited) = (most("free", ""), most("limited", "--memory-mb 200"));
+    assert!(free > n_bytes / 10 * 9, "{free} of {n_bytes} bytes: not a test of anything");
+    assert!(limited < n_bytes / 2, "{limited} of {n_bytes} bytes");
+}
+
 #[test]
 fn too_little_memory_is_refused_with_what_is_needed() {
     let folder = Folder::new();
@@ -29,6 +64,21 @@ fn too_little_memory_is_refused_with_what_is_needed() {
     );
     folder.fails(&format!("{train} 0"), 2, &["0"]);
     assert!(!folder.path("run").exists());
+}
+
+#[test]
+fn a_gpu_counts_with_its_driver_and_packed_documents() {
+    if !gpu_is_tested() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.run("synth --preset tiny --docs 300 -o t -q");
+    let train = "train t/corpus.svm --graph t/network.safetensors --epochs 1 -o run";
+    // Enough for the CPU; the driver alone takes more.
+    folder.run(&format!("{train}-cpu --backend cpu --memory-mb 50"));
+    let parts = ["--memory-mb 50 is too little", "for packed documents", "lower --cache-mb"];
+    folder.fails(&format!("{train} --backend gpu --memory-mb 50"), 2, &parts);
+    folder.run(&format!("{train} --backend gpu --memory-mb 500"));
 }
 
 #[test]

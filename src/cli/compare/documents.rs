@@ -66,7 +66,7 @@ pub(super) fn compare_documents(
         notes.push("the runs had different E-steps: documents are evaluated with that of A".into());
     }
     options.check()?;
-    let mut estep = args.backend.open(common, 0)?;
+    let mut estep = args.backend.open(common)?;
     let verifying = Verifying::start(&corpus, monitor);
     let progress = Progress::start(common, monitor, "evaluating", 2 * doc_ixs.len() as u64);
     let both = (|| {

@@ -16,7 +16,7 @@ pub(in crate::cli) struct TrainingArgs {
     /// Weight steps at most; 0: evaluate and write the initial weights
     #[arg(long, value_name = "N")]
     pub(super) steps: Option<u64>,
-    /// Documents per weight step, or 'full' [default: a tenth of the training documents, at most 50,000]
+    /// Documents per weight step, or 'full' [default: a tenth of the training documents, at most 50,000; for EM at least a 32nd]
     #[arg(long, value_name = "N|full", value_parser = parse_batch)]
     batch: Option<BatchSize>,
     /// Weight step: closed-form EM, the paper's gradient step, or Adam

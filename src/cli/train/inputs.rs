@@ -157,7 +157,15 @@ impl Start {
         about["tokens"] = self.graph.n_tokens().into();
         about["edges"] = self.graph.n_edges().into();
         about["graph_weights"] = self.weights.is_some().into();
-        about["graph_fingerprint"] = fingerprint(&network).into();
+        let now = fingerprint(&network);
+        // A run that was stopped before its first checkpoint reads its graph again; one that is learned may be another by the memory
+        // there is.
+        if self.learning.is_null() && about["graph_fingerprint"].as_str().is_some_and(|before| before != now)
+        {
+            let message = "the run was begun with another graph or model than its file holds now; put it back, or start a new run";
+            return Err(Error::Usage(message.into()));
+        }
+        about["graph_fingerprint"] = now.into();
         folder.save_graph(&network)
     }
 }

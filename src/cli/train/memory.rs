@@ -2,17 +2,13 @@
 
 use super::Common;
 use super::inputs::{Inputs, Start};
-use noisyor::corpus::{Corpus, Item};
-use noisyor::estep::Bound;
-use noisyor::plan::{Backend, Shape, train_memory};
+use noisyor::corpus::Corpus;
+use noisyor::plan::{Device, memory_need};
 use noisyor::rng::{Stream, rng};
 use noisyor::structure::graph_memory;
 use noisyor::train::{CheckedOptions, SLICE_DOCS};
 use noisyor::{Error, Result};
 use rand::seq::SliceRandom;
-
-/// Documents that the estimate packs some of.
-const LOOK_AT: usize = 1 << 14;
 
 /// The limit in bytes, if there is one.
 #[derive(Clone, Copy)]
@@ -63,31 +59,37 @@ impl Limit {
         inputs: &Inputs,
         start: &Start,
         options: &CheckedOptions,
-        on_cpu: bool,
+        device: Option<Device>,
     ) -> Result<()> {
         let Some(limit) = self.0 else { return Ok(()) };
         let docs = inputs.docs();
-        let stride = docs.n_docs().div_ceil(LOOK_AT).max(1);
-        let some: Vec<u32> = (0..docs.n_docs() as u32).step_by(stride).collect();
-        let shape = Shape::of(&start.graph, &docs, &Item::each(&some), options.estep.bound == Bound::Full);
-        let threads = rayon::current_num_threads();
-        let need = train_memory(&start.graph, &start.names, &docs, &shape, options, threads, Backend::Cpu);
-        // Of a mapped corpus, what one slice reads stays until it is done.
-        let slice = inputs.corpus.n_bytes() as f64 * (SLICE_DOCS as f64 / docs.n_docs() as f64).min(1.0);
-        let mapped = if inputs.corpus.is_mapped() { need.corpus - slice as u64 } else { 0 };
-        let least = need.total - mapped - if on_cpu { 0 } else { need.workers };
+        let (need, _) = memory_need(&start.graph, &start.names, docs, options, device);
+        // Of a mapped corpus there is only what a slice reads of it, of a batch or of what is held out.
+        let n_train = docs.n_docs() as f64 * (1.0 - options.valid - options.test);
+        let of_batch = n_train as usize / options.n_batches(n_train as usize);
+        let of_part = |share: f64| (docs.n_docs() as f64 * share) as usize;
+        let slices = [of_batch, of_part(options.valid), of_part(options.test)];
+        let resident = slices.map(|n_docs| inputs.corpus.resident_bytes(n_docs.min(SLICE_DOCS)));
+        let resident = resident.into_iter().max().unwrap_or(0).min(need.corpus);
+        let least = need.total - if inputs.corpus.is_mapped() { need.corpus - resident } else { 0 };
         if least <= limit {
             return Ok(());
         }
         let mb = |bytes: u64| bytes.div_ceil(1 << 20);
+        let (working, remedy) = match device {
+            Some(_) => (format!("{} for packed documents", mb(need.packed)), "--cache-mb"),
+            None => {
+                (format!("{} for {} threads", mb(need.workers), rayon::current_num_threads()), "--threads")
+            }
+        };
         Err(Error::Usage(format!(
-            "--memory-mb {} is too little: this run needs about {} MB ({} for the network, {} for the weight step, {} for {threads} \
-             threads); raise it, lower --threads, or train a smaller graph",
+            "--memory-mb {} is too little: this run needs about {} MB ({} for the program, {} for the network, {} for the weight \
+             step, {working}); raise it, lower {remedy}, or train a smaller graph",
             mb(limit),
             mb(least),
+            mb(need.program),
             mb(need.network),
             mb(need.optimiser),
-            mb(need.workers)
         )))
     }
 }

@@ -11,7 +11,7 @@ use noisyor::estep::{EStep, Monitor};
 use noisyor::network::Network;
 use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
 use noisyor::train::{CheckedOptions, Ended, Outcome};
-use noisyor::{Result as LibResult, infer};
+use noisyor::{Error, Result as LibResult, infer};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub(super) struct Figures {
     /// What the reference is, and its bound of the documents held out.
     reference: (&'static str, Option<f64>),
     pub(super) test_elbo: Option<f64>,
+    /// Whether the user asked to stop, and figures are missing.
+    pub(super) interrupted: bool,
 }
 
 /// How training ended, in words.
@@ -42,29 +44,37 @@ pub(super) fn evaluate(
     options: &CheckedOptions,
     estep: &mut dyn EStep,
     outcome: &Outcome,
+    monitor: &Arc<Monitor>,
     common: &Common,
 ) -> LibResult<Figures> {
-    // A stop request must not stop this last, short look.
-    let monitor = Arc::new(Monitor::default());
+    // Of a run that was stopped nobody waits for these.
+    let mut interrupted = outcome.ended == Ended::Interrupted;
     let mut elbo = |network: &Network, docs: Docs<'_>, doc_ixs: &[u32]| -> LibResult<Option<f64>> {
-        let progress = Progress::start(common, &monitor, "evaluating", doc_ixs.len() as u64);
-        let (stats, _) = infer::run(network, docs, doc_ixs, &options.estep, estep, &monitor, None)?;
+        if interrupted {
+            return Ok(None);
+        }
+        let progress = Progress::start(common, monitor, "evaluating", doc_ixs.len() as u64);
+        let (stats, _) = match infer::run(network, docs, doc_ixs, &options.estep, estep, monitor, None) {
+            Err(Error::Interrupted) => {
+                interrupted = true;
+                return Ok(None);
+            }
+            run => run?,
+        };
         drop(progress);
         common.say_estep(&stats);
         Ok((stats.n_docs > 0.0).then(|| stats.elbo_mean()))
     };
-    // Of a run that was stopped nobody waits for the test.
-    let stopped = outcome.ended == Ended::Interrupted;
     let (what, reference) = reference(args, start)?;
-    let reference_elbo = match reference.as_ref().filter(|_| !stopped) {
+    let reference_elbo = match reference {
         Some(network) => {
             let alignment = align(&inputs.corpus, &network.names.tokens);
-            elbo(network, alignment.docs(&inputs.corpus), &outcome.valid)?
+            elbo(&network, alignment.docs(&inputs.corpus), &outcome.valid)?
         }
         None => None,
     };
-    let test_elbo = if stopped { None } else { elbo(network, inputs.docs(), &outcome.test)? };
-    Ok(Figures { reference: (what, reference_elbo), test_elbo })
+    let test_elbo = elbo(network, inputs.docs(), &outcome.test)?;
+    Ok(Figures { reference: (what, reference_elbo), test_elbo, interrupted })
 }
 
 /// Prints topics, bounds and the folder.
@@ -76,7 +86,7 @@ pub(super) fn report(
     folder: &Path,
     common: &Common,
 ) -> Result<()> {
-    let Figures { reference: (what, reference_elbo), test_elbo } = *figures;
+    let Figures { reference: (what, reference_elbo), test_elbo, .. } = *figures;
     let valid_elbo = outcome.metrics.as_ref().and_then(|m| m.valid_elbo);
     let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
     let (bound, ended) = (options.estep.bound, ending(outcome.ended));

@@ -15,20 +15,22 @@ pub use r_update::GROWTH;
 
 use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};
 use crate::batch::{BLOCK_DOCS, Batch, Packer};
-use crate::corpus::Item;
+use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
 use crate::network::Graph;
 use document::DocState;
 use gradient::Accumulator;
 use in_order::in_order;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Blocks a thread may be ahead of the one that is added up next: enough to keep all threads busy, few enough that
 /// their sums take little memory.
 const BLOCKS_AHEAD: usize = 16;
 /// The same where per-document results are kept: those take more.
 const BLOCKS_AHEAD_KEPT: usize = 2;
+/// Blocks after which pages of a mapped corpus are given back.
+const RELEASE_BLOCKS: usize = RELEASE_DOCS / BLOCK_DOCS;
 /// A block is packed in parts of about this many nodes and edges, so that a part stays in cache and a block of
 /// huge documents does not fill the memory.
 const PART_SIZE: usize = 1 << 16;
@@ -104,13 +106,16 @@ impl EStep for CpuEStep {
             self.workers.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
         }
         let mut stats = Stats::new(graph, work.gradients);
-        let keep = sink.is_some();
+        let (keep, n_blocks) = (sink.is_some(), AtomicUsize::new(0));
         let run = |block: &[Item]| {
             work.monitor.go_on()?;
             let mut worker = self.take_worker(graph, full);
             // A worker that failed may hold half a block's sums: it is dropped.
             let result = worker.run_block(work, block, params, keep)?;
             self.workers.lock().unwrap_or_else(|e| e.into_inner()).push(worker);
+            if n_blocks.fetch_add(1, Ordering::Relaxed) % RELEASE_BLOCKS == RELEASE_BLOCKS - 1 {
+                work.docs.corpus().release();
+            }
             work.monitor.docs_done.fetch_add(result.0.totals.n_docs as u64, Ordering::Relaxed);
             Ok(result)
         };
