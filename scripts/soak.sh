@@ -6,7 +6,7 @@
 # are FILE.tsv (DIR/memory.tsv): seconds, evaluations so far, and total, anonymous, mapped and peak resident memory in kB. Status 1 if
 # total memory moved by more than 1 %, from the mean of the first five minutes after warm-up to that of the last five (a tenth of the
 # samples each where there are fewer). DIR [default: target/soak] keeps the corpus, which may have another size (DOCS=20000 WARM_UP=60
-# scripts/soak.sh 5 DIR). NOISYOR=path/to/noisyor takes that program instead of building one.
+# scripts/soak.sh 5 DIR), as may the batches (BATCH=50000). NOISYOR=path/to/noisyor takes that program instead of building one.
 set -euo pipefail
 
 field() { awk -v name="$1:" '$1 == name { print $2 }' <<< "$2"; }
@@ -77,7 +77,7 @@ if ! [ -e "$dir/corpus.noisyor" ]; then
 fi
 rm -rf "$dir/run"
 "$NOISYOR" train "$dir/corpus.noisyor" --graph "$dir/network.safetensors" --init data --valid 0.02 --patience 0 --epochs 1000000 \
-    --checkpoint-minutes 1 --backend cpu --quiet -o "$dir/run" > "$dir/run.txt" &
+    ${BATCH:+--batch "$BATCH"} --checkpoint-minutes 1 --backend cpu --quiet -o "$dir/run" > "$dir/run.txt" &
 process=$!
 trap 'kill "$process" 2> /dev/null || true' EXIT
 watch "$process" "$dir/run" "$dir/memory.tsv" $((60 * minutes))

@@ -55,12 +55,15 @@ fn large_batches() -> Stepper {
 }
 
 #[test]
-fn large_batches_that_were_all_seen_at_the_same_weights_make_a_full_batch_step() {
+fn a_step_of_large_batches_is_that_of_all_of_them_as_far_as_they_are_new() {
     let network = nearly_disjoint();
     let (graph, start) = (&network.graph, &network.weights);
     let batches = [random_stats(&network, 1, 10_000.0), random_stats(&network, 2, 30_000.0)];
-    let mut all = batches[0].clone();
-    all.merge(&batches[1]);
+    // Batch 1 is one step old in the second epoch.
+    let mut all = batches[1].clone();
+    let sums = [&mut all.edge, &mut all.leak, &mut all.topic_q];
+    sums.into_iter().flatten().chain([&mut all.n_docs]).for_each(|sum| *sum *= 1.0 - 0.7 / 2.0);
+    all.merge(&batches[0]);
     let mut full = start.clone();
     Stepper::new(StepRule::Em { lambda: 2.0 }, (1e-30, 1e-30, 20.0), 40_000, (1, 8))
         .advance(graph, &mut full, &all);
@@ -84,9 +87,9 @@ fn what_the_first_large_batch_lacks_is_not_lost() {
     let mut weights = start.clone();
     let mut stepper = large_batches();
     stepper.advance(graph, &mut weights, &first);
-    // One of two batches is missing: m = 0.1.
-    assert_close("an edge without evidence", weights.edge[0], start.edge[0] * 0.1 / 1.1, KEPT_COUNTS);
-    // Once all were seen the evidence decides alone, with the first batch's worth 0.6 of what it was.
+    // One of two batches is missing: m = 0.02.
+    assert_close("an edge without evidence", weights.edge[0], start.edge[0] * 0.02 / 1.02, KEPT_COUNTS);
+    // Once all were seen the evidence decides alone, with the first batch's worth 0.3 of what it was.
     let mut second = random_stats(&network, 2, 20_000.0);
     second.edge[0] = 0.0;
     let before = weights.clone();
@@ -95,7 +98,7 @@ fn what_the_first_large_batch_lacks_is_not_lost() {
     assert_eq!(weights.edge[0], 0.0);
     for node in 0..graph.n_nodes() {
         let n = [start.leak[node] * first.leak[node], before.leak[node] * second.leak[node]];
-        let want = (0.6 * n[0] + n[1]) / 20_000.0 / 1.6;
+        let want = (0.3 * n[0] + n[1]) / 20_000.0 / 1.3;
         assert_close("a leak", weights.leak[node], want, KEPT_COUNTS);
     }
 }
