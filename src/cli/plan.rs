@@ -130,6 +130,9 @@ fn table(plan: &Plan, backend: &str, available: Option<u64>, least: u64) -> Stri
         ("writing a checkpoint", memory.checkpoint),
     ];
     of.iter().filter(|(_, bytes)| *bytes > 0).for_each(|(what, bytes)| row(&format!("  {what}"), mb(*bytes)));
+    if memory.behind > 0 {
+        row("  for moments, besides", format!("{}, when a thread falls behind", mb(memory.behind)));
+    }
     if let Some(device) = &plan.device_memory {
         row("device memory", mb(device.total));
         row("  network", mb(device.network));

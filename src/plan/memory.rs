@@ -19,8 +19,9 @@ const GRAPHS: f64 = 5.0;
 const NAMES: (f64, f64) = (3.0, 4.0);
 /// A name: where it is, and what the allocator gives for a short text.
 const NAME: f64 = 24.0 + 32.0;
-/// Blocks of documents that a thread of the CPU backend is ahead of the one that is added (`estep/cpu`).
-const BLOCKS_AHEAD: usize = 16;
+/// Blocks of documents that a thread of the CPU backend is ahead of the one that is added: as a rule, and at most (`estep/cpu`).
+const BLOCKS_AHEAD: usize = 4;
+const MOST_BLOCKS_AHEAD: usize = 16;
 /// Nodes and edges that are packed at once there, and bytes of all arrays for each.
 const PART: (usize, f64) = (1 << 16, 20.0);
 /// Chunks of a device on the host besides those that are kept: the parts of one being packed and, if not all are kept, one being
@@ -56,6 +57,8 @@ pub struct MemoryNeed {
     pub optimiser: u64,
     /// What the threads of the CPU backend work with, and sums that wait to be added.
     pub workers: u64,
+    /// What more sums there may be for a moment, when a thread falls far behind the others. Not in the total.
+    pub behind: u64,
     /// Packed documents for a device; where that is software, its arrays too.
     pub packed: u64,
     /// The corpus: pages of a mapped file that were touched (all of them in the end), else documents in memory.
@@ -64,7 +67,7 @@ pub struct MemoryNeed {
     pub order: u64,
     /// Writing a checkpoint: the graph as it is kept.
     pub checkpoint: u64,
-    /// All of it.
+    /// All of it, as a rule.
     pub total: u64,
     /// A checkpoint on disk; two are kept, and a third is written before the first goes.
     pub checkpoint_file: u64,
@@ -73,7 +76,7 @@ pub struct MemoryNeed {
 impl MemoryNeed {
     /// What has to fit into memory: a mapped corpus need not stay there.
     pub fn least(&self, corpus_is_mapped: bool) -> u64 {
-        if corpus_is_mapped { self.total - self.corpus } else { self.total }
+        self.total + self.behind - if corpus_is_mapped { self.corpus } else { 0 }
     }
 }
 
@@ -113,9 +116,10 @@ pub(super) fn train_memory(
     let slices = if batch_docs > SLICE_DOCS as f64 { 2.0 } else { 1.0 }; // sums of slices are merged
     let prior = options.prior.map_or(0.0, |_| averages);
     let optimiser = remembered + stepping + params + slices * sums + prior;
+    let blocks = |ahead: usize| cpu_workers(graph, shape, batch_docs, n_threads, ahead);
     let in_memory = |(workers, packed, program)| (SLACK * workers, packed, program);
     let (workers, packed, program) = match backend {
-        Backend::Cpu => in_memory((cpu_workers(graph, shape, batch_docs, n_threads), 0.0, PROGRAM)),
+        Backend::Cpu => in_memory((blocks(BLOCKS_AHEAD), 0.0, PROGRAM)),
         Backend::Device { need, cache_bytes, software } => {
             let kept = (need.packed_bytes as f64).min(cache_bytes as f64);
             let network = 8.0 * edges + 32.0 * nodes; // as kernels read it, and on its way there
@@ -124,6 +128,10 @@ pub(super) fn train_memory(
             let driver = if software { SOFTWARE_DRIVER } else { DRIVER };
             (0.0, packed + if software { need.total as f64 } else { 0.0 }, PROGRAM + driver)
         }
+    };
+    let behind = match backend {
+        Backend::Cpu => SLACK * (blocks(MOST_BLOCKS_AHEAD) - blocks(BLOCKS_AHEAD)),
+        Backend::Device { .. } => 0.0,
     };
     let slice = batch_docs.min(SLICE_DOCS as f64);
     let order = 4.0 * n_docs as f64 + (8.0 + 16.0) * slice;
@@ -145,6 +153,7 @@ pub(super) fn train_memory(
         network: network as u64,
         optimiser: optimiser as u64,
         workers: workers as u64,
+        behind: behind as u64,
         packed: packed as u64,
         corpus: corpus as u64,
         order: order as u64,
@@ -154,12 +163,12 @@ pub(super) fn train_memory(
     }
 }
 
-/// Each thread's dense sums and packed part, and the sums of all blocks of a round.
-fn cpu_workers(graph: &Graph, shape: &Shape, batch_docs: f64, n_threads: usize) -> f64 {
+/// Each thread's dense sums and packed part, and the sums of the blocks that are ahead.
+fn cpu_workers(graph: &Graph, shape: &Shape, batch_docs: f64, n_threads: usize, ahead: usize) -> f64 {
     let (nodes, edges) = (graph.n_nodes() as f64, graph.n_edges() as f64);
     let part = PART.1 * (PART.0 + shape.largest) as f64;
     let worker = 8.0 * edges + 32.0 * nodes + 24.0 * graph.n_topics() as f64 + part;
-    let n_blocks = (batch_docs / BLOCK_DOCS as f64).ceil().min((BLOCKS_AHEAD * n_threads) as f64);
+    let n_blocks = (batch_docs / BLOCK_DOCS as f64).ceil().min((ahead * n_threads) as f64);
     let (touched_nodes, touched_edges) = shape.touched;
     worker * (n_threads as f64).min(n_blocks) + n_blocks * (28.0 * touched_nodes + 8.0 * touched_edges)
 }

@@ -71,16 +71,18 @@ impl Limit {
         let slices = [of_batch, of_part(options.valid), of_part(options.test)];
         let resident = slices.map(|n_docs| inputs.corpus.resident_bytes(n_docs.min(SLICE_DOCS)));
         let resident = resident.into_iter().max().unwrap_or(0).min(need.corpus);
-        let least = need.total - if inputs.corpus.is_mapped() { need.corpus - resident } else { 0 };
+        let is_mapped = inputs.corpus.is_mapped();
+        let least = need.least(is_mapped) + if is_mapped { resident } else { 0 };
         if least <= limit {
             return Ok(());
         }
         let mb = |bytes: u64| bytes.div_ceil(1 << 20);
         let (working, remedy) = match device {
             Some(_) => (format!("{} for packed documents", mb(need.packed)), "--cache-mb"),
-            None => {
-                (format!("{} for {} threads", mb(need.workers), rayon::current_num_threads()), "--threads")
-            }
+            None => (
+                format!("{} for {} threads", mb(need.workers + need.behind), rayon::current_num_threads()),
+                "--threads",
+            ),
         };
         Err(Error::Usage(format!(
             "--memory-mb {} is too little: this run needs about {} MB ({} for the program, {} for the network, {} for the weight \

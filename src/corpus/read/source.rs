@@ -50,11 +50,11 @@ impl Source {
         let n_compressed = Arc::new(AtomicU64::new(0));
         let buffered = BufReader::with_capacity(BUFFER, stream);
         let mut raw = Compressed { inner: buffered, n_bytes: Arc::clone(&n_compressed) };
-        let start = raw.fill_buf().map_err(|e| Error::io(name, e))?;
+        let start = raw.fill_buf().map_err(|e| read_error(name, None, e))?;
         let decoder: Box<dyn Read + Send> = if ends_in(name, "gz") || start.starts_with(&[0x1f, 0x8b]) {
             Box::new(MultiGzDecoder::new(raw))
         } else if ends_in(name, "zst") || start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Box::new(zstd::Decoder::with_buffer(raw).map_err(|e| Error::io(name, e))?)
+            Box::new(zstd::Decoder::with_buffer(raw).map_err(|e| read_error(name, None, e))?)
         } else {
             return Ok(Self { name: name.to_owned(), reader: Box::new(raw), plain: true, plain_file: None });
         };
@@ -260,3 +260,17 @@ impl Bomb {
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 struct Stopped;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_to_stop_is_seen_at_the_first_byte() {
+        let monitor = Arc::new(Monitor::default());
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        assert!(Source::open(&manifest, &monitor).is_ok());
+        monitor.stop.store(true, Ordering::Relaxed);
+        assert!(matches!(Source::open(&manifest, &monitor), Err(Error::Interrupted)));
+    }
+}
