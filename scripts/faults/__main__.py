@@ -84,7 +84,7 @@ def main():
     signalled(suite, large(suite), "SIGINT", max(1, n // 40))
     disks(suite, small, native, text)
     damages(suite, middle, 5 * n)
-    folders(suite, middle, longer, native, n)
+    folders(suite, middle, Kind("long", f"{native} {GIVEN} --epochs 600"), native, n)
     failed = table(suite, time.monotonic() - begin)
     if not failed:
         shutil.rmtree(suite.work)
