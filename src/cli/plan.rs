@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long)]
     graph: Option<PathBuf>,
     /// Seconds to rehearse for, about
-    #[arg(long, value_name = "S", default_value_t = 10.0)]
+    #[arg(long, value_name = "S", default_value_t = 60.0)]
     seconds: f64,
     #[command(flatten)]
     reading: CorpusArgs,
