@@ -33,6 +33,7 @@ def refused(suite, kind, first, run, n):
             # On a busy machine others may be too slow to try as often as they should.
             if at < 2:
                 raise SystemExit(f"{kind.name}: ended before others could try")
+            print(f"second processes: {at} tried instead of {2 * n}, the first had ended", flush=True)
             return
         suite.check("second process: " + ("--resume" if "--resume" in command else "-o"), refusal(ended, run))
 

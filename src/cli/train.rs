@@ -142,7 +142,9 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         Err(error) => {
             // A graph that was learned is worth more than the driver or the disk that failed.
             let has_graph = job.about["learning"].is_object();
-            if is_new && !(has_graph && matches!(error, Error::Device(_) | Error::Io { .. })) {
+            if has_graph && matches!(error, Error::Device(_) | Error::Io { .. }) {
+                common.say(format_args!("to go on: noisyor train --resume {}", folder.path().display()));
+            } else if is_new {
                 folder.discard_if_empty();
             }
             return Err(error.into());

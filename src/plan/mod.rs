@@ -133,17 +133,17 @@ pub fn plan(
     })
 }
 
-/// Host memory of a training, and that of the device if there is one: what [`plan`] finds without rehearsing.
+/// Host memory of a training: what [`plan`] finds without rehearsing.
 pub fn memory_need(
     graph: &Graph,
     names: &Names,
     docs: Docs<'_>,
     options: &TrainOptions,
     device: Option<Device>,
-) -> (MemoryNeed, Option<DeviceNeed>) {
+) -> MemoryNeed {
     let survey = Survey::of(&docs, options);
     let shape = shape_of(graph, docs, &survey, options);
-    needs(graph, names, docs, options, &survey, &shape, device)
+    needs(graph, names, docs, options, &survey, &shape, device).0
 }
 
 fn shape_of(graph: &Graph, docs: Docs<'_>, survey: &Survey, options: &TrainOptions) -> Shape {

@@ -1,5 +1,6 @@
 //! `train --memory-mb`: the same model, in less memory; too little is refused with what is needed.
 
+#[cfg(target_os = "linux")]
 use crate::running::{Running, wait_for};
 use crate::support::{Folder, gpu_is_tested, text};
 

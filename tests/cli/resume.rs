@@ -50,7 +50,7 @@ fn wait_for_checkpoint(folder: &Folder, running: &mut Running, run: &str, least:
         let number = |name: std::ffi::OsString| name.to_str()?.strip_suffix(".ckpt")?.parse().ok();
         entries.filter_map(|entry| number(entry.file_name())).max().unwrap_or(0u64)
     };
-    wait_for("a checkpoint", || newest() >= least || !running.goes_on());
+    wait_for(&format!("checkpoint {least}"), || newest() >= least || !running.goes_on());
 }
 
 #[test]

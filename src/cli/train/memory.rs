@@ -63,7 +63,7 @@ impl Limit {
     ) -> Result<()> {
         let Some(limit) = self.0 else { return Ok(()) };
         let docs = inputs.docs();
-        let (need, _) = memory_need(&start.graph, &start.names, docs, options, device);
+        let need = memory_need(&start.graph, &start.names, docs, options, device);
         // Of a mapped corpus there is only what a slice reads of it, of a batch or of what is held out.
         let n_train = docs.n_docs() as f64 * (1.0 - options.valid - options.test);
         let of_batch = n_train as usize / options.n_batches(n_train as usize);
