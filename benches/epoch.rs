@@ -7,7 +7,7 @@ mod common;
 use common::Case;
 use cpu_time::ProcessTime;
 use noisyor::corpus::{Item, align};
-use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Temper, Work, cpu::CpuEStep};
+use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Start, Temper, Work, cpu::CpuEStep};
 use noisyor::train::{BatchSize, Begin, Event, TrainOptions, train};
 use std::time::Instant;
 
@@ -45,7 +45,10 @@ fn train_tiny20(case: &Case) {
     let alignment = align(&case.corpus, &case.network.names.tokens);
     let (graph, docs, monitor) = (&case.network.graph, alignment.docs(&case.corpus), Monitor::default());
     println!("tiny20 from scratch on the graph of tests/golden/tiny20_peer.json, 70/30 split by the seed");
-    let hot = EStepOptions { temper: Some(Temper { from: 4.0, alternations: 6 }), ..EStepOptions::default() };
+    let hot = EStepOptions {
+        start: Start::Tempered(Temper { from: 4.0, alternations: 6 }),
+        ..EStepOptions::default()
+    };
     for (name, batch, epochs, estep_options) in [
         ("mini-batches", BatchSize::Auto, 40, EStepOptions::default()),
         ("full batch", BatchSize::Full, 100, EStepOptions::default()),

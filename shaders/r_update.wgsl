@@ -12,6 +12,12 @@ const GROWTH: f32 = 8.0;
 @group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
 @group(0) @binding(8) var<storage, read_write> slots: array<Slot>;
 
+// q a'(r); next to nothing is nothing.
+fn share_gain(q: f32, slope: f32) -> f32 {
+    let g = q * slope;
+    return select(g, 0.0, g < G_MIN);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn r_update(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let ix = row_index(group, local);
@@ -31,7 +37,7 @@ fn r_update(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     var largest = 0.0;
     for (var e = begin + lane; e < end; e += LANES) {
         let state = edge_state[e];
-        let g = node_state[edges[e].parent] * state.term;
+        let g = share_gain(node_state[edges[e].parent], state.term);
         let g2 = g * g;
         sums += state.r * vec4<f32>(g, g2, g2 * g2, sqrt(g));
         largest = max(largest, g);
@@ -66,7 +72,7 @@ fn r_update(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
         let edge = edges[e];
         var r = edge_state[e].r;
         if (shares) {
-            var g = node_state[edge.parent] * edge_state[e].term;
+            var g = share_gain(node_state[edge.parent], edge_state[e].term);
             if (power == 0u) {
                 g = sqrt(g);
             }

@@ -3,6 +3,7 @@
 
 const X_CAP: f32 = 80.0;
 const R_MIN: f32 = 1e-20;
+const G_MIN: f32 = 1e-9;
 const LOG2_E: f32 = 1.44269504;
 const LN2_HI: f32 = 0.693359375;
 const LN2_LO: f32 = -2.12194440e-4;

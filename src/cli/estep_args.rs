@@ -1,7 +1,7 @@
 //! E-step options, which several commands share.
 
 use clap::{Args, ValueEnum};
-use noisyor::estep::{Bound, EStepOptions, Temper};
+use noisyor::estep::{Bound, EStepOptions, Start, Temper};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BoundArg {
@@ -20,6 +20,14 @@ impl BoundArg {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StartArg {
+    Greedy,
+    Plain,
+    Tempered,
+    Best,
+}
+
 #[derive(Args)]
 #[command(next_help_heading = "E-step")]
 pub(crate) struct EStepArgs {
@@ -36,7 +44,11 @@ pub(crate) struct EStepArgs {
     #[arg(long, value_name = "N_E,N_Q,N_R", num_args = 0..=1, default_missing_value = "10,10,10", require_equals = true)]
     #[arg(value_delimiter = ',', conflicts_with_all = ["estep_tol", "estep_max"])]
     paper_estep: Option<Vec<u32>>,
-    /// Tempered start: q = sigmoid(g / T) with T falling to 1 over N alternations
+    /// Where an E-step begins: at the configuration of topics that a greedy search finds; at q = 0.5 (plain); the same, hot at
+    /// first (tempered); or all of these, and the best bound wins [default: greedy; plain with --paper-estep]
+    #[arg(long, value_enum)]
+    start: Option<StartArg>,
+    /// How a tempered start cools: q = sigmoid(g / T) with T falling to 1 over N alternations
     #[arg(long, value_name = "T,N", num_args = 0..=1, default_missing_value = "4,12", require_equals = true)]
     #[arg(value_delimiter = ',')]
     temper: Option<Vec<f32>>,
@@ -60,7 +72,7 @@ impl EStepArgs {
             }
             Some(_) => return usage("--paper-estep takes three numbers, as in --paper-estep=10,10,10"),
         }
-        options.temper = match self.temper.as_deref() {
+        let temper = match self.temper.as_deref() {
             None => None,
             Some(&[from, alternations]) if alternations >= 0.0 && alternations.fract() == 0.0 => {
                 Some(Temper { from, alternations: alternations as u32 })
@@ -70,6 +82,17 @@ impl EStepArgs {
                     "--temper takes a temperature and a number of alternations, as in --temper=4,12",
                 );
             }
+        };
+        options.start = match (self.start, temper) {
+            (None, None) => options.start,
+            (Some(StartArg::Tempered), None) => Start::Tempered(Temper::default()),
+            (None | Some(StartArg::Tempered), Some(temper)) => Start::Tempered(temper),
+            (_, Some(_)) => {
+                return usage("--temper is for the tempered start; leave it out, or use --start tempered");
+            }
+            (Some(StartArg::Greedy), None) => Start::Greedy,
+            (Some(StartArg::Plain), None) => Start::Plain,
+            (Some(StartArg::Best), None) => Start::Best,
         };
         options.check()?;
         Ok(options)

@@ -48,6 +48,39 @@ impl Temper {
     }
 }
 
+/// Where the E-step of a document begins.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// q = 1/2, r = w / sum w (Sec. 4.1.3).
+    Plain,
+    /// The same, hot at first.
+    Tempered(Temper),
+    /// A greedy search for the best configuration.
+    Greedy,
+    /// Each of these (tempered by default), and the best bound wins.
+    Best,
+}
+
+impl Start {
+    /// The starts to try, the best of which wins; of equals, the first.
+    pub fn tries(self) -> &'static [Self] {
+        const TEMPERED: Start = Start::Tempered(Temper { from: 4.0, alternations: 12 });
+        match self {
+            Self::Best => &[Self::Greedy, TEMPERED, Self::Plain],
+            _ => &[],
+        }
+    }
+
+    /// The temper, if it has one.
+    pub fn temper(self) -> Option<Temper> {
+        match self {
+            Self::Tempered(temper) => Some(temper),
+            _ => None,
+        }
+    }
+}
+
 /// Schedule and bound of an E-step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EStepOptions {
@@ -63,8 +96,8 @@ pub struct EStepOptions {
     pub accelerate_r: bool,
     /// A document stops when no q moved more than this in one alternation at T = 1; 0 never stops early.
     pub tolerance: f32,
-    /// Tempered start.
-    pub temper: Option<Temper>,
+    /// Where it begins.
+    pub start: Start,
 }
 
 impl Default for EStepOptions {
@@ -76,7 +109,7 @@ impl Default for EStepOptions {
             r_iterations: 1,
             accelerate_r: true,
             tolerance: 1e-3,
-            temper: None,
+            start: Start::Greedy,
         }
     }
 }
@@ -91,7 +124,7 @@ impl EStepOptions {
             r_iterations: 10,
             accelerate_r: false,
             tolerance: 0.0,
-            temper: None,
+            start: Start::Plain,
         }
     }
 
@@ -103,7 +136,8 @@ impl EStepOptions {
         if !(0.0..1.0).contains(&self.tolerance) {
             return Err(Error::Usage(format!("E-step tolerance {} is not in [0, 1)", self.tolerance)));
         }
-        match self.temper {
+        let tries = self.start.tries().iter().chain([&self.start]);
+        match tries.filter_map(|start| start.temper()).next() {
             Some(temper) if !(temper.from >= 1.0 && temper.from.is_finite()) => {
                 Err(Error::Usage(format!("temperature {} is not at least 1", temper.from)))
             }

@@ -20,6 +20,8 @@ pub struct Params {
     pub tail_q: Vec<f64>,
     /// `-W0`, plus the whole tail: the bound of an empty document.
     pub constant: f64,
+    /// Layers of topics: how long a chain of ancestors can be.
+    pub n_levels: u32,
 }
 
 impl Params {
@@ -45,6 +47,7 @@ impl Params {
             tail_q: topics.iter().map(|&bias| exact::sigmoid(bias)).collect(),
             constant: topics.iter().map(|&bias| exact::softplus(bias)).sum::<f64>()
                 - weights.leak.iter().sum::<f64>(),
+            n_levels: graph.levels().into_iter().max().unwrap_or(0),
             bias: bias.iter().map(|&bias| bias as f32).collect(),
         };
         params.tail.resize(graph.n_topics(), 0.0);

@@ -56,8 +56,8 @@ fn the_papers_schedule_agrees() {
 
 #[test]
 fn a_tempered_start_agrees() {
-    let temper = Some(Temper::default());
-    assert_parity(&Case::sample(500).options(EStepOptions { temper, ..EStepOptions::default() }));
+    let start = Start::Tempered(Temper::default());
+    assert_parity(&Case::sample(500).options(EStepOptions { start, ..EStepOptions::default() }));
 }
 
 #[test]

@@ -195,8 +195,8 @@ fn compare(gpu: &mut dyn Machine, case: &Case, n_alternations: u32) -> BTreeSet<
 #[test]
 fn every_kernel_does_what_its_twin_does() {
     let Some(mut gpu) = gpu_machine(GpuOptions::default()) else { return };
-    let temper = Some(Temper { from: 4.0, alternations: 4 });
-    let tempered = EStepOptions { temper, ..EStepOptions::default() };
+    let start = Start::Tempered(Temper { from: 4.0, alternations: 4 });
+    let tempered = EStepOptions { start, ..EStepOptions::default() };
     let mut seen = compare(&mut gpu, &mixed_rows(), 12);
     compare(&mut gpu, &mixed_rows().options(EStepOptions::paper(Bound::Local)), 2);
     compare(&mut gpu, &mixed_rows().options(tempered), 10);

@@ -18,7 +18,7 @@ use noisyor::corpus::Item;
 use noisyor::estep::cpu::twin::TwinMachine;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Lanes, MAX_GROUPS};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
-use noisyor::estep::{Bound, EStepOptions, Temper};
+use noisyor::estep::{Bound, EStepOptions, Start, Temper};
 use noisyor::network::Network;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

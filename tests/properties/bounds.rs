@@ -6,7 +6,7 @@ use super::*;
 fn fast_bounds_stay_below_the_likelihood_at_every_schedule() {
     for (seed, network, docs) in random_cases(250, 10, 12) {
         let exact = likelihood(&network, &docs);
-        let tempered = EStepOptions { temper: Some(Temper::default()), ..EStepOptions::default() };
+        let tempered = EStepOptions { start: Start::Tempered(Temper::default()), ..EStepOptions::default() };
         for (name, options) in [
             ("default", EStepOptions::default()),
             ("paper", EStepOptions::paper(Bound::Tail)),

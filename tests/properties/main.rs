@@ -18,7 +18,7 @@ use noisyor::batch::{Batch, Packer};
 use noisyor::corpus::{Docs, Item};
 use noisyor::estep::cpu::Probe;
 use noisyor::estep::oracle::{Oracle, Point};
-use noisyor::estep::{Bound, EStepOptions, Monitor, Params, Stats, Temper};
+use noisyor::estep::{Bound, EStepOptions, Monitor, Params, Start, Stats, Temper};
 use noisyor::network::{Graph, Network, Weights};
 use noisyor::train::{StepRule, Stepper};
 use noisyor::{exact, numeric};

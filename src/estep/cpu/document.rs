@@ -2,10 +2,11 @@
 
 use super::edge_terms::EdgeTerms;
 use super::gradient::Accumulator;
+use super::greedy::Search;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::{init_r, update_r};
 use crate::batch::Batch;
-use crate::estep::{EStepOptions, Params, Stats};
+use crate::estep::{EStepOptions, Params, Start, Stats};
 use crate::network::Graph;
 use crate::numeric::{sigmoid, softplus};
 use multiversion::multiversion;
@@ -25,6 +26,9 @@ pub(super) struct DocState {
     pub(super) slot_m: Vec<f32>,
     pub(super) next_q: Vec<f32>,
     pub(super) terms: EdgeTerms,
+    pub(super) search: Search,
+    /// q, log-odds and r of the best start so far.
+    best: Vec<f32>,
 }
 
 /// Runs all documents of a batch. Everything called from here is inlined, so that it is compiled for the
@@ -42,8 +46,10 @@ pub(super) fn run_batch(
     state.start(batch);
     for doc_ix in 0..batch.n_docs() {
         state.load(graph, batch, doc_ix, params);
-        let n_alternations = state.alternate(graph, batch, doc_ix, options, totals);
-        let elbo = state.bound(batch, doc_ix, params);
+        let (elbo, n_alternations) = match options.start.tries() {
+            [] => state.solve(graph, batch, doc_ix, params, options, options.start, totals),
+            tries => state.solve_best(graph, batch, doc_ix, params, options, tries, totals),
+        };
         state.elbo.push(elbo);
         if let Some(sums) = &mut sums {
             sums.add(graph, batch, doc_ix, params, &state.q, &state.terms);
@@ -70,7 +76,7 @@ impl DocState {
         self.elbo.clear();
     }
 
-    /// Gathers the document's parameters and starts r; q stands at its start.
+    /// Gathers the document's parameters.
     #[inline(always)]
     pub(super) fn load(&mut self, graph: &Graph, batch: &Batch, doc_ix: usize, params: &Params) {
         let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
@@ -88,15 +94,92 @@ impl DocState {
             self.bias.push(params.bias[id]);
             let (w, slope) = (&mut self.terms.w[from..to], &mut self.terms.slope[from..to]);
             let weights = &params.edge[graph.edges_into(id)];
-            let mut sum = 0.0;
-            for j in 0..w.len() {
-                (w[j], slope[j]) = (weights[j], params.slope[id]);
-                sum += weights[j];
-            }
-            init_r(w, sum, &mut self.terms.r[from..to]);
+            w.copy_from_slice(weights);
+            slope.fill(params.slope[id]);
         }
         self.q[doc.token_begin as usize..next_doc.node_begin as usize].fill(1.0);
-        self.terms.update(n_edges);
+    }
+
+    /// One E-step from one start; the bound, and the number of alternations.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn solve(
+        &mut self,
+        graph: &Graph,
+        batch: &Batch,
+        doc_ix: usize,
+        params: &Params,
+        options: &EStepOptions,
+        start: Start,
+        totals: &mut Stats,
+    ) -> (f64, u32) {
+        self.begin(graph, batch, doc_ix, params, start);
+        let n_alternations = self.alternate(graph, batch, doc_ix, options, start, totals);
+        (self.bound(batch, doc_ix, params), n_alternations)
+    }
+
+    /// The best of several starts; of equals, the first.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn solve_best(
+        &mut self,
+        graph: &Graph,
+        batch: &Batch,
+        doc_ix: usize,
+        params: &Params,
+        options: &EStepOptions,
+        tries: &[Start],
+        totals: &mut Stats,
+    ) -> (f64, u32) {
+        let topics = batch.topics(doc_ix);
+        let n_edges = (batch.docs[doc_ix + 1].edge_begin - batch.docs[doc_ix].edge_begin) as usize;
+        let (mut best, mut n_alternations) = (f64::NEG_INFINITY, 0);
+        for &start in tries {
+            let (elbo, n) = self.solve(graph, batch, doc_ix, params, options, start, totals);
+            n_alternations += n;
+            if elbo > best || elbo.is_nan() {
+                best = elbo;
+                let Self { q, logit, terms, best, .. } = self;
+                best.clear();
+                best.extend_from_slice(&q[topics.clone()]);
+                best.extend_from_slice(&logit[topics.clone()]);
+                best.extend_from_slice(&terms.r[..n_edges]);
+            }
+        }
+        let Self { q, logit, terms, best: kept, .. } = self;
+        let (best_q, rest) = kept.split_at(topics.len());
+        let (best_logit, best_r) = rest.split_at(topics.len());
+        q[topics.clone()].copy_from_slice(best_q);
+        logit[topics].copy_from_slice(best_logit);
+        terms.r[..n_edges].copy_from_slice(best_r);
+        terms.update(n_edges);
+        (best, n_alternations)
+    }
+
+    /// Puts q and r where the document's E-step begins.
+    #[inline(always)]
+    pub(super) fn begin(
+        &mut self,
+        graph: &Graph,
+        batch: &Batch,
+        doc_ix: usize,
+        params: &Params,
+        start: Start,
+    ) {
+        let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
+        let first = doc.edge_begin as usize;
+        if start == Start::Greedy {
+            let colour_ends = &batch.colour_ends[doc_ix * graph.n_colours()..][..graph.n_colours()];
+            self.search(batch, doc_ix, colour_ends, params.n_levels);
+            self.settle(batch, doc_ix);
+        } else {
+            self.q[batch.topics(doc_ix)].fill(Q_START);
+            for pair in batch.nodes[doc.node_begin as usize..=next_doc.node_begin as usize].windows(2) {
+                let (from, to) = (pair[0].edge_begin as usize - first, pair[1].edge_begin as usize - first);
+                init_r(&self.terms.w[from..to], &mut self.terms.r[from..to]);
+            }
+        }
+        self.terms.update(next_doc.edge_begin as usize - first);
     }
 
     /// Alternates until the document has converged; returns the number of alternations.
@@ -107,6 +190,7 @@ impl DocState {
         batch: &Batch,
         doc_ix: usize,
         options: &EStepOptions,
+        start: Start,
         totals: &mut Stats,
     ) -> u32 {
         let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
@@ -116,7 +200,7 @@ impl DocState {
         let edges = &batch.edges[first..end];
         let colour_ends = &batch.colour_ends[doc_ix * graph.n_colours()..][..graph.n_colours()];
         for alternation in 0..options.max_alternations {
-            let temperature = options.temper.map_or(1.0, |temper| temper.temperature(alternation));
+            let temperature = start.temper().map_or(1.0, |temper| temper.temperature(alternation));
             spread_m(edges, first, &self.terms.m[..n_edges], &mut self.slot_m);
             let mut moved = 0.0f32;
             for _ in 0..options.q_sweeps {

@@ -26,13 +26,14 @@ pub(super) struct EdgeTerms {
 
 /// The arrays are padded to whole groups of this many edges, and the loop's length is a visible multiple of it:
 /// the vectorised loop then leaves no scalar remainder, which would cost more than the padding.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
 
 impl EdgeTerms {
     /// Makes room for a document; the padding holds harmless numbers.
     #[inline(always)]
     pub(super) fn resize(&mut self, n_edges: usize) {
-        let padded = n_edges.next_multiple_of(GROUP);
+        // And a group more: a node's edges are also walked in whole groups, and may be the last.
+        let padded = n_edges.next_multiple_of(GROUP) + GROUP;
         for array in [
             &mut self.w,
             &mut self.slope,

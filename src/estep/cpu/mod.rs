@@ -4,6 +4,7 @@
 mod document;
 mod edge_terms;
 mod gradient;
+mod greedy;
 mod in_order;
 mod probe;
 mod q_sweep;

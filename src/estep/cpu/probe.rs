@@ -6,7 +6,7 @@ use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::update_r;
 use crate::batch::{Batch, Packer};
 use crate::corpus::{Docs, Item};
-use crate::estep::{Bound, Params, Stats};
+use crate::estep::{Bound, Params, Start, Stats};
 use crate::network::Graph;
 
 /// One document held at some q and r.
@@ -25,6 +25,7 @@ impl<'a> Probe<'a> {
         Packer::new(graph, bound == Bound::Full).pack(graph, docs, &[item], usize::MAX, &mut batch);
         state.start(&batch);
         state.load(graph, &batch, 0, params);
+        state.begin(graph, &batch, 0, params, Start::Plain);
         let mut probe = Self { graph, params, batch, state };
         probe.refresh();
         probe

@@ -8,7 +8,7 @@
 
 use super::edge_terms::EdgeTerms;
 use crate::batch::{EdgeRecord, NodeRecord};
-use crate::numeric::R_MIN;
+use crate::numeric::{G_MIN, R_MIN};
 
 /// What a share may grow by in an accelerated iteration. Without a limit, a tiny share that turns out to be wanted
 /// overshoots into the curved region and lowers the bound (tests/properties/ascent.rs has such a case).
@@ -16,8 +16,8 @@ pub const GROWTH: f32 = 8.0;
 
 /// `r_ki = w_ki / sum_k w_ki` (Sec. 4.1.3).
 #[inline(always)]
-pub(super) fn init_r(w: &[f32], sum: f32, r: &mut [f32]) {
-    let inverse = 1.0 / sum;
+pub(super) fn init_r(w: &[f32], r: &mut [f32]) {
+    let inverse = 1.0 / w.iter().fold(0.0, |sum, w| sum + w);
     for (r, &w) in r.iter_mut().zip(w) {
         *r = w * inverse;
     }
@@ -37,18 +37,11 @@ pub(super) fn update_r(
         let (from, to) = (pair[0].edge_begin as usize - first, pair[1].edge_begin as usize - first);
         let (edges, gain, curve) = (&edges[from..to], &terms.gain[from..to], &terms.curve[from..to]);
         let (r, g) = (&mut terms.r[from..to], &mut terms.m[from..to]);
-        let (mut sum, mut sum2, mut sum4, mut kappa) = (0.0f32, 0.0f32, 0.0f32, 0.0f32);
-        let mut largest = 0.0f32;
         for j in 0..edges.len() {
             let g_j = q[edges[j].parent as usize] * gain[j];
-            let g2 = g_j * g_j;
-            g[j] = g_j;
-            sum += r[j] * g_j;
-            sum2 += r[j] * g2;
-            sum4 += r[j] * (g2 * g2);
-            kappa = if curve[j] > kappa { curve[j] } else { kappa };
-            largest = if g_j > largest { g_j } else { largest };
+            g[j] = if g_j < G_MIN { 0.0 } else { g_j };
         }
+        let Sums { sum, sum2, sum4, kappa, largest } = Sums::of(r, g, curve);
         let largest2 = largest * largest;
         if accelerate && kappa <= 0.25 && sum4 > R_MIN && largest2 * largest2 <= GROWTH * sum4 {
             share(r, g, sum4, |g| (g * g) * (g * g));
@@ -59,6 +52,56 @@ pub(super) fn update_r(
             share(r, g, sum_root, f32::sqrt);
         } else {
             share(r, g, sum, |g| g);
+        }
+    }
+}
+
+/// Sums of `r g^p` over a node's parents, and the largest curvature and g.
+struct Sums {
+    sum: f32,
+    sum2: f32,
+    sum4: f32,
+    kappa: f32,
+    largest: f32,
+}
+
+impl Sums {
+    /// In lanes, so that the additions of a long row do not wait for one another; the lanes are added in pairs.
+    #[inline(always)]
+    fn of(r: &[f32], g: &[f32], curve: &[f32]) -> Self {
+        const LANES: usize = 8;
+        let (g, curve) = (&g[..r.len()], &curve[..r.len()]);
+        let mut lanes = [[0.0f32; LANES]; 5];
+        let add = |lanes: &mut [[f32; LANES]; 5], l: usize, j: usize| {
+            let [sum, sum2, sum4, kappa, largest] = lanes;
+            let g2 = g[j] * g[j];
+            sum[l] += r[j] * g[j];
+            sum2[l] += r[j] * g2;
+            sum4[l] += r[j] * (g2 * g2);
+            kappa[l] = if curve[j] > kappa[l] { curve[j] } else { kappa[l] };
+            largest[l] = if g[j] > largest[l] { g[j] } else { largest[l] };
+        };
+        let whole = r.len() / LANES * LANES;
+        for begin in (0..whole).step_by(LANES) {
+            for l in 0..LANES {
+                add(&mut lanes, l, begin + l);
+            }
+        }
+        for l in 0..r.len() - whole {
+            add(&mut lanes, l, whole + l);
+        }
+        let pairs = |of: usize, join: fn(f32, f32) -> f32| -> f32 {
+            let [a, b, c, d, e, f, g, h] = lanes[of];
+            join(join(join(a, e), join(c, g)), join(join(b, f), join(d, h)))
+        };
+        let add = |a: f32, b: f32| a + b;
+        let most = |a: f32, b: f32| if b > a { b } else { a };
+        Self {
+            sum: pairs(0, add),
+            sum2: pairs(1, add),
+            sum4: pairs(2, add),
+            kappa: pairs(3, most),
+            largest: pairs(4, most),
         }
     }
 }

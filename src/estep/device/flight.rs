@@ -43,7 +43,8 @@ pub fn network_words(graph: &Graph, params: &Params) -> Vec<u32> {
 impl Plan {
     /// Alternations above T = 1.
     fn n_hot(&self) -> u32 {
-        let temperature = |&a: &u32| self.options.temper.is_some_and(|temper| temper.temperature(a) != 1.0);
+        let temperature =
+            |&a: &u32| self.options.start.temper().is_some_and(|temper| temper.temperature(a) != 1.0);
         (0..self.options.max_alternations).take_while(temperature).count() as u32
     }
 
@@ -80,7 +81,7 @@ impl Plan {
     pub fn alternation(&self, chunk: &Chunk, rows: &Rows, alternation: u32) -> Vec<Dispatch> {
         let mut args = self.args(chunk);
         let hot = self.n_hot();
-        if let Some(temper) = self.options.temper {
+        if let Some(temper) = self.options.start.temper() {
             args.inverse_temperature = 1.0 / temper.temperature(alternation);
         }
         // Above T = 1, and without a tolerance, nobody is ever done.

@@ -4,7 +4,7 @@ use super::edge_terms::{edge_terms, node_params};
 use super::{Memory, listed, row_sum};
 use crate::estep::cpu::GROWTH;
 use crate::estep::device::{Args, EdgeState, Lanes};
-use crate::numeric::R_MIN;
+use crate::numeric::{G_MIN, R_MIN};
 use multiversion::multiversion;
 
 /// `r <- r g^p / sum r g^p` with `g = q a'(r)`, and the edge terms at the new r.
@@ -21,7 +21,7 @@ pub fn r_update(memory: &mut Memory, lanes: Lanes, args: &Args) {
         let mut largest = 0.0f32;
         let sums = row_sum(lanes, begin..end, |e| {
             let EdgeState { r, term } = memory.edge_state[e];
-            let g = memory.node_state[memory.edges[e].parent as usize] * term;
+            let g = share_gain(memory.node_state[memory.edges[e].parent as usize], term);
             let g2 = g * g;
             largest = largest.max(g);
             [r * g, r * g2, r * (g2 * g2), r * g.sqrt()]
@@ -44,7 +44,7 @@ pub fn r_update(memory: &mut Memory, lanes: Lanes, args: &Args) {
             let (edge, EdgeState { mut r, term }) = (memory.edges[e], memory.edge_state[e]);
             // Nothing to share out, every parent off or every gain noise: r stays.
             if sum > R_MIN {
-                let g = memory.node_state[edge.parent as usize] * term;
+                let g = share_gain(memory.node_state[edge.parent as usize], term);
                 let share = match power {
                     0 => g.sqrt(),
                     1 => g,
@@ -63,4 +63,11 @@ pub fn r_update(memory: &mut Memory, lanes: Lanes, args: &Args) {
         memory.node_state[2 * n_nodes + row] = kappa;
     }
     memory.rows = rows;
+}
+
+/// `q a'(r)`; next to nothing is nothing.
+#[inline(always)]
+fn share_gain(q: f32, slope: f32) -> f32 {
+    let g = q * slope;
+    if g < G_MIN { 0.0 } else { g }
 }
