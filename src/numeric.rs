@@ -98,6 +98,12 @@ pub mod f64 {
         if g < 0.0 { g.exp() / (1.0 + g.exp()) } else { 1.0 / (1.0 + (-g).exp()) }
     }
 
+    /// `log(sum of exp(x))`; minus infinity for none.
+    pub fn log_sum_exp(xs: &[f64]) -> f64 {
+        let most = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if most.is_finite() { most + xs.iter().map(|x| (x - most).exp()).sum::<f64>().ln() } else { most }
+    }
+
     /// `log(1 + exp(g))`.
     pub fn softplus(g: f64) -> f64 {
         g.max(0.0) + (-g.abs()).exp().ln_1p()

@@ -1,7 +1,7 @@
 //! E-step options, which several commands share.
 
 use clap::{Args, ValueEnum};
-use noisyor::estep::{Bound, EStepOptions, Start, Temper};
+use noisyor::estep::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, Start, Temper};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BoundArg {
@@ -48,10 +48,22 @@ pub(crate) struct EStepArgs {
     /// first (tempered); or all of these, and the best bound wins [default: greedy; plain with --paper-estep]
     #[arg(long, value_enum)]
     start: Option<StartArg>,
+    /// Structured bound, nearer the likelihood: up to B topics of a document, those of competing explanations, are clamped on and
+    /// off, the rest is mean field [auto: up to 8; default: none]
+    #[arg(long, value_name = "B|auto", value_parser = parse_clamp)]
+    clamp: Option<u32>,
     /// How a tempered start cools: q = sigmoid(g / T) with T falling to 1 over N alternations
     #[arg(long, value_name = "T,N", num_args = 0..=1, default_missing_value = "4,12", require_equals = true)]
     #[arg(value_delimiter = ',')]
     temper: Option<Vec<f32>>,
+}
+
+fn parse_clamp(given: &str) -> Result<u32, String> {
+    if given == "auto" {
+        return Ok(AUTO_CLAMPED);
+    }
+    let n = given.parse::<u32>().ok().filter(|&n| n <= MAX_CLAMPED);
+    n.ok_or_else(|| format!("a number of topics from 0 to {MAX_CLAMPED}, or 'auto'"))
 }
 
 impl EStepArgs {
@@ -94,6 +106,7 @@ impl EStepArgs {
             (Some(StartArg::Plain), None) => Start::Plain,
             (Some(StartArg::Best), None) => Start::Best,
         };
+        options.clamp = self.clamp.unwrap_or(0);
         options.check()?;
         Ok(options)
     }

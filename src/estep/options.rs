@@ -81,6 +81,11 @@ impl Start {
     }
 }
 
+/// Topics of a document that are clamped at most where it is left to us: on tiny20 more gain next to nothing.
+pub const AUTO_CLAMPED: u32 = 8;
+/// Topics of a document that can be clamped at most.
+pub const MAX_CLAMPED: u32 = 24;
+
 /// Schedule and bound of an E-step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EStepOptions {
@@ -98,6 +103,9 @@ pub struct EStepOptions {
     pub tolerance: f32,
     /// Where it begins.
     pub start: Start,
+    /// Topics of a document that are clamped, at most: the structured bound; 0 for none.
+    #[serde(default)]
+    pub clamp: u32,
 }
 
 impl Default for EStepOptions {
@@ -110,6 +118,7 @@ impl Default for EStepOptions {
             accelerate_r: true,
             tolerance: 1e-3,
             start: Start::Greedy,
+            clamp: 0,
         }
     }
 }
@@ -125,6 +134,7 @@ impl EStepOptions {
             accelerate_r: false,
             tolerance: 0.0,
             start: Start::Plain,
+            clamp: 0,
         }
     }
 
@@ -132,6 +142,17 @@ impl EStepOptions {
     pub fn check(&self) -> Result<()> {
         if self.max_alternations == 0 || self.q_sweeps == 0 {
             return Err(Error::Usage("an E-step needs at least one alternation and one q sweep".into()));
+        }
+        if self.clamp > MAX_CLAMPED {
+            return Err(Error::Usage(format!(
+                "{} topics of a document cannot be clamped; {MAX_CLAMPED} at most can",
+                self.clamp
+            )));
+        }
+        if self.clamp > 0 && !matches!(self.start, Start::Greedy | Start::Best) {
+            return Err(Error::Usage(
+                "the structured bound chooses its topics by the greedy search: it needs the start `greedy` or `best`".into(),
+            ));
         }
         if !(0.0..1.0).contains(&self.tolerance) {
             return Err(Error::Usage(format!("E-step tolerance {} is not in [0, 1)", self.tolerance)));

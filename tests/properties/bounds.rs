@@ -11,6 +11,8 @@ fn fast_bounds_stay_below_the_likelihood_at_every_schedule() {
             ("default", EStepOptions::default()),
             ("paper", EStepOptions::paper(Bound::Tail)),
             ("tempered", tempered),
+            ("plain", EStepOptions { start: Start::Plain, ..EStepOptions::default() }),
+            ("best", EStepOptions { start: Start::Best, ..EStepOptions::default() }),
             ("cut short", EStepOptions { max_alternations: 2, ..EStepOptions::default() }),
         ] {
             let run = |bound| run_docs(&network, &docs, &EStepOptions { bound, ..options.clone() }).elbo;

@@ -1,5 +1,6 @@
 //! One document's E-step: alternate q sweeps and r iterations until q stands still, then bound and gradients.
 
+use super::clamp::Pieces;
 use super::edge_terms::EdgeTerms;
 use super::gradient::Accumulator;
 use super::greedy::Search;
@@ -29,6 +30,31 @@ pub(super) struct DocState {
     pub(super) search: Search,
     /// q, log-odds and r of the best start so far.
     best: Vec<f32>,
+    pub(super) pieces: Pieces,
+}
+
+/// A document and how to run it.
+#[derive(Clone, Copy)]
+pub(super) struct OneDoc<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) batch: &'a Batch,
+    pub(super) doc_ix: usize,
+    pub(super) params: &'a Params,
+    pub(super) options: &'a EStepOptions,
+}
+
+impl OneDoc<'_> {
+    /// Its positive edges.
+    #[inline(always)]
+    pub(super) fn n_edges(&self) -> usize {
+        (self.batch.docs[self.doc_ix + 1].edge_begin - self.batch.docs[self.doc_ix].edge_begin) as usize
+    }
+
+    /// Numbers that say where it ended: q, log-odds, r.
+    #[inline(always)]
+    pub(super) fn end_size(&self) -> usize {
+        2 * self.batch.topics(self.doc_ix).len() + self.n_edges()
+    }
 }
 
 /// Runs all documents of a batch. Everything called from here is inlined, so that it is compiled for the
@@ -45,16 +71,18 @@ pub(super) fn run_batch(
 ) {
     state.start(batch);
     for doc_ix in 0..batch.n_docs() {
+        let doc = OneDoc { graph, batch, doc_ix, params, options };
         state.load(graph, batch, doc_ix, params);
-        let (elbo, n_alternations) = match options.start.tries() {
-            [] => state.solve(graph, batch, doc_ix, params, options, options.start, totals),
-            tries => state.solve_best(graph, batch, doc_ix, params, options, tries, totals),
-        };
+        let (mut elbo, mut n_alternations) = state.solve(doc, totals);
+        if options.clamp > 0 {
+            let (structured, n) = state.clamp(doc, elbo, totals);
+            (elbo, n_alternations) = (structured, n_alternations + n);
+        }
         state.elbo.push(elbo);
         if let Some(sums) = &mut sums {
-            sums.add(graph, batch, doc_ix, params, &state.q, &state.terms);
+            state.add_to(doc, elbo, sums);
         }
-        let n_edges = u64::from(batch.docs[doc_ix + 1].edge_begin - batch.docs[doc_ix].edge_begin);
+        let n_edges = doc.n_edges() as u64;
         let count = f64::from(batch.docs[doc_ix].count);
         totals.n_docs += count;
         totals.elbo_sum += count * elbo;
@@ -100,60 +128,75 @@ impl DocState {
         self.q[doc.token_begin as usize..next_doc.node_begin as usize].fill(1.0);
     }
 
-    /// One E-step from one start; the bound, and the number of alternations.
+    /// The E-step; the bound, and the number of alternations. Of several starts the best wins; of equals, the first.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn solve(
-        &mut self,
-        graph: &Graph,
-        batch: &Batch,
-        doc_ix: usize,
-        params: &Params,
-        options: &EStepOptions,
-        start: Start,
-        totals: &mut Stats,
-    ) -> (f64, u32) {
-        self.begin(graph, batch, doc_ix, params, start);
-        let n_alternations = self.alternate(graph, batch, doc_ix, options, start, totals);
-        (self.bound(batch, doc_ix, params), n_alternations)
-    }
-
-    /// The best of several starts; of equals, the first.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn solve_best(
-        &mut self,
-        graph: &Graph,
-        batch: &Batch,
-        doc_ix: usize,
-        params: &Params,
-        options: &EStepOptions,
-        tries: &[Start],
-        totals: &mut Stats,
-    ) -> (f64, u32) {
-        let topics = batch.topics(doc_ix);
-        let n_edges = (batch.docs[doc_ix + 1].edge_begin - batch.docs[doc_ix].edge_begin) as usize;
-        let (mut best, mut n_alternations) = (f64::NEG_INFINITY, 0);
+    pub(super) fn solve(&mut self, doc: OneDoc<'_>, totals: &mut Stats) -> (f64, u32) {
+        let tries = doc.options.start.tries();
+        if tries.is_empty() {
+            return self.solve_from(doc, doc.options.start, totals);
+        }
+        let mut best = std::mem::take(&mut self.best);
+        let (mut best_bound, mut n_alternations) = (f64::NEG_INFINITY, 0);
         for &start in tries {
-            let (elbo, n) = self.solve(graph, batch, doc_ix, params, options, start, totals);
+            let (bound, n) = self.solve_from(doc, start, totals);
             n_alternations += n;
-            if elbo > best || elbo.is_nan() {
-                best = elbo;
-                let Self { q, logit, terms, best, .. } = self;
+            if bound > best_bound || bound.is_nan() {
+                best_bound = bound;
                 best.clear();
-                best.extend_from_slice(&q[topics.clone()]);
-                best.extend_from_slice(&logit[topics.clone()]);
-                best.extend_from_slice(&terms.r[..n_edges]);
+                self.save(doc, &mut best);
             }
         }
-        let Self { q, logit, terms, best: kept, .. } = self;
-        let (best_q, rest) = kept.split_at(topics.len());
-        let (best_logit, best_r) = rest.split_at(topics.len());
-        q[topics.clone()].copy_from_slice(best_q);
-        logit[topics].copy_from_slice(best_logit);
-        terms.r[..n_edges].copy_from_slice(best_r);
-        terms.update(n_edges);
-        (best, n_alternations)
+        self.restore(doc, &best);
+        self.best = best;
+        (best_bound, n_alternations)
+    }
+
+    #[inline(always)]
+    fn solve_from(&mut self, doc: OneDoc<'_>, start: Start, totals: &mut Stats) -> (f64, u32) {
+        self.begin(doc.graph, doc.batch, doc.doc_ix, doc.params, start);
+        let n_alternations = self.alternate(doc.graph, doc.batch, doc.doc_ix, doc.options, start, totals);
+        (self.bound(doc.batch, doc.doc_ix, doc.params), n_alternations)
+    }
+
+    /// Adds where the document ended to `ends`: q, log-odds, r.
+    #[inline(always)]
+    pub(super) fn save(&self, doc: OneDoc<'_>, ends: &mut Vec<f32>) {
+        let topics = doc.batch.topics(doc.doc_ix);
+        ends.extend_from_slice(&self.q[topics.clone()]);
+        ends.extend_from_slice(&self.logit[topics]);
+        ends.extend_from_slice(&self.terms.r[..doc.n_edges()]);
+    }
+
+    /// Puts the document there again.
+    #[inline(always)]
+    pub(super) fn restore(&mut self, doc: OneDoc<'_>, end: &[f32]) {
+        let topics = doc.batch.topics(doc.doc_ix);
+        let (q, rest) = end.split_at(topics.len());
+        let (logit, r) = rest.split_at(topics.len());
+        self.q[topics.clone()].copy_from_slice(q);
+        self.logit[topics].copy_from_slice(logit);
+        self.terms.r[..doc.n_edges()].copy_from_slice(r);
+        self.terms.update(doc.n_edges());
+    }
+
+    /// Adds the document's gradient terms, those of its pieces if it has any.
+    #[inline(always)]
+    fn add_to(&mut self, doc: OneDoc<'_>, elbo: f64, sums: &mut Accumulator) {
+        let OneDoc { graph, batch, doc_ix, params, options } = doc;
+        let count = f64::from(batch.docs[doc_ix].count);
+        if options.clamp == 0 || self.pieces.len() == 0 {
+            sums.add(graph, batch, doc_ix, params, count, &self.q, &self.terms);
+            return;
+        }
+        let topics = batch.topics(doc_ix);
+        self.best.clear();
+        self.best.extend_from_slice(&self.q[topics.clone()]);
+        for piece in 0..self.pieces.len() {
+            self.take_piece(doc, piece);
+            let weight = self.pieces.weight(piece, elbo);
+            sums.add(graph, batch, doc_ix, params, count * weight, &self.q, &self.terms);
+        }
+        self.q[topics].copy_from_slice(&self.best);
     }
 
     /// Puts q and r where the document's E-step begins.
@@ -245,7 +288,7 @@ impl DocState {
         for at in first_node..next_doc.node_begin as usize {
             let (node, next) = (batch.nodes[at], batch.nodes[at + 1]);
             let (from, to) = (node.edge_begin as usize, next.edge_begin as usize);
-            let mut inside = self.bias[at - first_node];
+            let mut inside = params.bias[node.id as usize];
             for (edge, m) in batch.edges[from..to].iter().zip(&self.terms.m[from - first..to - first]) {
                 inside += m * self.q[edge.parent as usize];
             }

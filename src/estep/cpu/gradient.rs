@@ -30,17 +30,19 @@ impl Accumulator {
         }
     }
 
-    /// Adds one document at its final q and r.
+    /// Adds one document at its final q and r, `count` times.
     ///
     /// `N_ki += v q_k / (1 - exp(-u_ki))`;
     /// `L_i += v [ sum_k r (1 - q_k) / (1 - exp(-w0)) + sum_k q_k r / (1 - exp(-u)) ]`.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn add(
         &mut self,
         graph: &Graph,
         batch: &Batch,
         doc_ix: usize,
         params: &Params,
+        count: f64,
         q: &[f32],
         terms: &EdgeTerms,
     ) {
@@ -50,7 +52,6 @@ impl Accumulator {
             let (node, next) = (batch.nodes[at], batch.nodes[at + 1]);
             let id = node.id as usize;
             let (from, to) = (node.edge_begin as usize, next.edge_begin as usize);
-            let count = f64::from(doc.count);
             let scale = q[at] * (1.0 + params.slope[id]);
             let edges = &batch.edges[from..to];
             let (r, inv) = (&terms.r[from - first..to - first], &terms.inv[from - first..to - first]);

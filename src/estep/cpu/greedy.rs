@@ -30,6 +30,8 @@ pub(super) struct Search {
     lift: Vec<f32>,
     /// g.
     gain: Vec<f32>,
+    /// g with all topics off.
+    pub(super) alone: Vec<f32>,
     /// g of a topic that is off together with the best chain of ancestors that are off.
     value: Vec<f32>,
     /// The first of that chain.
@@ -73,6 +75,8 @@ impl DocState {
         {
             search.gain[edge.parent as usize - begin] += m;
         }
+        search.alone.clear();
+        search.alone.extend_from_slice(&search.gain);
         let deep = first_token_edge > first;
         for _ in 0..2 * n_topics + 8 {
             if deep {

@@ -1,6 +1,7 @@
 //! The CPU backend: rayon over blocks of documents; each block is packed, run document by document while its
 //! data is in cache, and summed; block sums are added in block order.
 
+mod clamp;
 mod document;
 mod edge_terms;
 mod gradient;
