@@ -28,11 +28,10 @@ pub(crate) struct Args {
     /// Also the exact log-likelihood, by enumeration: for networks of up to 22 topics
     #[arg(long)]
     exact: bool,
-    /// Also an estimate of the log-likelihood, with its standard error, from N samples of each document's topics (at least two),
+    /// Also an estimate of the log-likelihood, with its standard error, from N samples of each document's topics (100 if not given),
     /// and a lower bound, the sum over all configurations of topics met: for networks of any size, but samples are of all topics
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = likelihood_samples())]
-    likelihood: Option<usize>,
+    likelihood: Option<Option<usize>>,
     /// Seed of the samples of --likelihood
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -47,14 +46,10 @@ pub(crate) struct Args {
     backend: BackendArgs,
 }
 
-fn likelihood_samples() -> clap::builder::OsStr {
-    likelihood::SAMPLES.to_string().into()
-}
-
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let sampling = args.likelihood.map(|samples| likelihood::Options {
-        samples,
+        samples: samples.unwrap_or(likelihood::SAMPLES),
         seed: args.seed,
         estep: options.clone(),
         ..likelihood::Options::default()
