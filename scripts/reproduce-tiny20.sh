@@ -24,12 +24,13 @@ train() { # ROW SEED OPTIONS...: trains on the split of the seed
         -o "$run" "${@:3}" > "$run.json" 2>&3; } 3>&2 2> "$run.times"
     score "$1" "$2" "$run/model.safetensors"
 }
-score() { # ROW SEED MODEL: the three bounds of the test part
+score() { # ROW SEED MODEL: the three bounds of the test part, and its log-likelihood by sampling
     mkdir -p "$out/$1-$2"
     for bound in local tail full; do
         "$noisyor" eval "$3" "$out/split-$2/test.corpus" --bound "$bound" --backend cpu --quiet --json \
             > "$out/$1-$2/$bound.json"
     done
+    "$noisyor" eval "$3" "$out/split-$2/test.corpus" --likelihood=20 --backend cpu --quiet --json > "$out/$1-$2/likelihood.json"
     echo "split $2: $1 done after $SECONDS s"
 }
 on_graph() { train "$@" --graph "$out/graph.json"; }

@@ -40,6 +40,7 @@ pub mod explain;
 mod faults;
 pub mod files;
 pub mod infer;
+pub mod likelihood;
 pub mod local;
 pub mod lock;
 mod markup;

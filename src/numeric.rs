@@ -108,6 +108,40 @@ pub mod f64 {
     pub fn softplus(g: f64) -> f64 {
         g.max(0.0) + (-g.abs()).exp().ln_1p()
     }
+
+    /// log of a sum of exponentials, term by term.
+    #[derive(Debug, Clone, Copy)]
+    pub struct LogSum {
+        largest: f64,
+        /// Sum of exp(term - largest).
+        scaled: f64,
+    }
+
+    impl Default for LogSum {
+        fn default() -> Self {
+            Self { largest: f64::NEG_INFINITY, scaled: 0.0 }
+        }
+    }
+
+    impl LogSum {
+        /// Adds `exp(term)`.
+        pub fn add(&mut self, term: f64) {
+            if term == f64::NEG_INFINITY {
+                return;
+            }
+            if term > self.largest {
+                self.scaled = self.scaled * (self.largest - term).exp() + 1.0;
+                self.largest = term;
+            } else {
+                self.scaled += (term - self.largest).exp();
+            }
+        }
+
+        /// The logarithm; minus infinity of nothing.
+        pub fn log(self) -> f64 {
+            self.largest + self.scaled.ln()
+        }
+    }
 }
 
 #[cfg(test)]

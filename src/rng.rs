@@ -24,6 +24,8 @@ pub enum Stream {
     Plan,
     /// Documents that a report looks at, where there are too many.
     Report,
+    /// Samples of the topics of one document, for its likelihood.
+    Likelihood(u64),
 }
 
 /// The generator of one stream.
@@ -38,6 +40,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::GraphDocs => (7, 0),
         Stream::Plan => (6, 0),
         Stream::Report => (8, 0),
+        Stream::Likelihood(doc) => (9, doc),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

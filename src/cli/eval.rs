@@ -8,6 +8,7 @@ use anyhow::Result;
 use noisyor::corpus::Docs;
 use noisyor::estep::{DocResults, Params};
 use noisyor::files::AtomicFile;
+use noisyor::likelihood::{self, Estimates};
 use noisyor::network::load_model;
 use noisyor::{Error, exact, infer};
 use serde_json::json;
@@ -16,8 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// Mean bound per document of a corpus under a model
 #[derive(clap::Args)]
-#[command(after_help = "Example:
-  noisyor eval run/model.safetensors documents.jsonl --bound full --per-doc bounds.tsv")]
+#[command(after_help = "Examples:
+  noisyor eval run/model.safetensors documents.jsonl --bound full --per-doc bounds.tsv
+  noisyor eval run/model.safetensors documents.jsonl --likelihood=200 --seed 1")]
 pub(crate) struct Args {
     /// Model: .safetensors, .json or .tsv
     model: PathBuf,
@@ -26,7 +28,14 @@ pub(crate) struct Args {
     /// Also the exact log-likelihood, by enumeration: for networks of up to 22 topics
     #[arg(long)]
     exact: bool,
-    /// Write each document's figures to a table: doc, elbo, and exact if asked for
+    /// Also an estimate of the log-likelihood, with its standard error, from N samples of each document's topics (100 if not given),
+    /// and a lower bound, the sum over all configurations of topics met: for networks of any size, but samples are of all topics
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
+    likelihood: Option<Option<usize>>,
+    /// Seed of the samples of --likelihood
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Write each document's figures to a table: doc, elbo, and if asked for exact, likelihood, likelihood_se, ess, configurations
     #[arg(long, value_name = "FILE.tsv")]
     per_doc: Option<PathBuf>,
     #[command(flatten)]
@@ -39,6 +48,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
+    let sampling = args.likelihood.map(|samples| likelihood::Options {
+        samples: samples.unwrap_or(likelihood::SAMPLES),
+        seed: args.seed,
+        estep: options.clone(),
+        ..likelihood::Options::default()
+    });
+    if let Some(sampling) = &sampling {
+        sampling.check()?;
+    }
     let mut estep = args.backend.open(common)?;
     let network = load_model(&args.model)?;
     if args.exact {
@@ -72,19 +90,33 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     } else {
         None
     };
+    let estimates = match &sampling {
+        Some(sampling) => {
+            let _progress = Progress::start(common, &monitor, "sampling", docs.n_docs() as u64);
+            Some(likelihood::estimate(&network, docs, sampling, estep.as_mut(), &monitor)?)
+        }
+        None => None,
+    };
     if let (Some(file), Some(path)) = (per_doc, &args.per_doc) {
-        write_per_doc(file, path, &docs, &elbo, exact.as_deref())?;
+        write_per_doc(file, path, &docs, &elbo, exact.as_deref(), estimates.as_ref())?;
     }
 
     let n_docs = docs.n_docs();
     let mean = |sum: f64| (n_docs > 0).then(|| sum / n_docs as f64);
     let elbo_mean = mean(stats.elbo_sum);
     let exact_mean = exact.as_ref().and_then(|exact| mean(exact.iter().sum()));
+    let means = estimates.as_ref().and_then(Estimates::means);
     if common.json {
-        let result = json!({
+        let mut result = json!({
             "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
             "exact_mean": exact_mean, "backend": estep.name(),
         });
+        if sampling.is_some() {
+            result["likelihood_mean"] = json!(means.map(|means| means.log_p));
+            result["likelihood_se"] = json!(means.map(|means| means.se));
+            result["ess_mean"] = json!(means.map(|means| means.ess));
+            result["configurations_bound_mean"] = json!(means.map(|means| means.configurations));
+        }
         return print(format_args!("{result}\n"));
     }
     let Some(elbo_mean) = elbo_mean else { return print("no documents\n") };
@@ -93,6 +125,13 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if let Some(exact_mean) = exact_mean {
         text +=
             &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);
+    }
+    if let (Some(means), Some(sampling)) = (means, &sampling) {
+        text += &format!(
+            "estimated log-likelihood {:.6}, standard error {:.6}; effective sample size {:.1} of {}\n\
+             lower bound by all configurations met {:.6}\n",
+            means.log_p, means.se, means.ess, sampling.samples, means.configurations
+        );
     }
     print(text)
 }
@@ -103,15 +142,22 @@ fn write_per_doc(
     docs: &Docs<'_>,
     elbo: &[f64],
     exact: Option<&[f64]>,
+    estimates: Option<&Estimates>,
 ) -> Result<(), Error> {
     let mut write = || {
-        writeln!(file, "doc\telbo{}", if exact.is_some() { "\texact" } else { "" })?;
+        write!(file, "doc\telbo{}", if exact.is_some() { "\texact" } else { "" })?;
+        let of_likelihood = "\tlikelihood\tlikelihood_se\tess\tconfigurations";
+        writeln!(file, "{}", if estimates.is_some() { of_likelihood } else { "" })?;
         for (doc_ix, elbo) in elbo.iter().enumerate() {
             write!(file, "{}\t{elbo}", infer::tsv_field(&docs.corpus().id(doc_ix)))?;
-            match exact {
-                Some(exact) => writeln!(file, "\t{}", exact[doc_ix])?,
-                None => writeln!(file)?,
+            if let Some(exact) = exact {
+                write!(file, "\t{}", exact[doc_ix])?;
             }
+            if let Some(estimates) = estimates {
+                let e = estimates.doc(doc_ix);
+                write!(file, "\t{}\t{}\t{}\t{}", e.log_p, e.se, e.ess, e.configurations)?;
+            }
+            writeln!(file)?;
         }
         Ok(())
     };

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::estep::Monitor;
 use crate::network::{Graph, Weights};
-use crate::numeric::f64::log1mexp;
+use crate::numeric::f64::{LogSum, log1mexp};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -71,35 +71,6 @@ fn chunk_likelihood(
         total.log()
     };
     Ok((0..docs.len()).map(total).collect())
-}
-
-/// log of a sum of exponentials, term by term.
-#[derive(Debug, Clone, Copy)]
-struct LogSum {
-    largest: f64,
-    /// Sum of exp(term - largest).
-    scaled: f64,
-}
-
-impl Default for LogSum {
-    fn default() -> Self {
-        Self { largest: f64::NEG_INFINITY, scaled: 0.0 }
-    }
-}
-
-impl LogSum {
-    fn add(&mut self, term: f64) {
-        if term > self.largest {
-            self.scaled = self.scaled * (self.largest - term).exp() + 1.0;
-            self.largest = term;
-        } else {
-            self.scaled += (term - self.largest).exp();
-        }
-    }
-
-    fn log(self) -> f64 {
-        self.largest + self.scaled.ln()
-    }
 }
 
 /// Terms of one state of all topics.

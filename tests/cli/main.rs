@@ -20,6 +20,7 @@ mod infer_large;
 mod infer_outputs;
 mod infer_resume;
 mod infer_shards;
+mod likelihood;
 mod memory;
 mod model;
 mod options;
