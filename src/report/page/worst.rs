@@ -2,7 +2,7 @@
 
 use crate::corpus::Docs;
 use crate::error::Result;
-use crate::estep::Bound;
+use crate::estep::EStepOptions;
 use crate::explain::Explainer;
 use crate::monitor::Monitor;
 use crate::network::Network;
@@ -79,17 +79,17 @@ pub(super) fn explain(
     lists: [Worst; 2],
     network: &Network,
     docs: Docs<'_>,
-    bound: Bound,
+    options: &EStepOptions,
     monitor: &Monitor,
 ) -> Result<[Vec<WorstDoc>; 2]> {
-    let explainer = Explainer::new(network, bound)?.roughly();
+    let explainer = Explainer::new(network, options)?;
     let n_topics = network.graph.n_topics() as u32;
     let mut lists = lists.map(|list| list.docs);
     let all: Vec<&mut WorstDoc> = lists.iter_mut().flatten().collect();
     all.into_par_iter().try_for_each(|doc| {
         monitor.go_on()?;
         let tokens: Vec<u32> = docs.tokens(doc.doc_ix as usize).collect();
-        let explained = explainer.explain(&tokens).tokens;
+        let explained = explainer.explain(&tokens)?.tokens;
         doc.costs = explained.iter().map(|token| (token.node - n_topics, token.cause.cost)).collect();
         doc.costs.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         doc.costs.truncate(COSTLY_WORDS);
