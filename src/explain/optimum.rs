@@ -61,7 +61,8 @@ impl Optimum {
         q.resize(probe.batch().n_nodes(), 1.0);
         let edges = edges_of(explainer, &probe);
         let batch = probe.batch().clone();
-        let mut optimum = Self { batch, q, log_odds: vec![], edges, elbo: 0.0, n_alternations, last_move: 0.0 };
+        let mut optimum =
+            Self { batch, q, log_odds: vec![], edges, elbo: 0.0, n_alternations, last_move: 0.0 };
         optimum.log_odds = optimum.all_log_odds(explainer);
         optimum.elbo = optimum.bound(explainer, probe.log_odds());
         if !optimum.elbo.is_finite() {

@@ -150,7 +150,8 @@ impl<'a> Probe<'a> {
     /// What the parents of a node of the batch pay for a share of it, `sum_k r_k g_k`: at the best r, every g with r > 0 is this.
     pub fn price(&self, node: usize) -> f64 {
         let terms = &self.state.terms;
-        let edges = self.batch.nodes[node].edge_begin as usize..self.batch.nodes[node + 1].edge_begin as usize;
+        let edges =
+            self.batch.nodes[node].edge_begin as usize..self.batch.nodes[node + 1].edge_begin as usize;
         let paid = |e: usize| terms.r[e] * terms.gain[e] * self.state.q[self.batch.edges[e].parent as usize];
         edges.map(|e| f64::from(paid(e))).sum()
     }

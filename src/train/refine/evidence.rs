@@ -75,7 +75,8 @@ impl Evidence {
         evidence.unexplained.offsets.push(0);
         let bound = trainer.options.estep.bound;
         let params = Params::derive(&graph, &weights, bound)?;
-        let look = Look { graph: &graph, weights: &weights, params: &params, bound, levels, docs, unexplained };
+        let look =
+            Look { graph: &graph, weights: &weights, params: &params, bound, levels, docs, unexplained };
         let mut waiting: Vec<Doc> = Vec::new();
         let mut take = |items: &[Item], results: &DocResults<'_>| {
             for at in 0..results.n_docs() {
