@@ -4,14 +4,14 @@ use clap::{Args, ValueEnum};
 use noisyor::estep::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, Start, Temper};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BoundArg {
+enum BoundArg {
     Tail,
     Local,
     Full,
 }
 
 impl BoundArg {
-    pub(crate) fn bound(self) -> Bound {
+    fn bound(self) -> Bound {
         match self {
             Self::Tail => Bound::Tail,
             Self::Local => Bound::Local,

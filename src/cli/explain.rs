@@ -6,7 +6,7 @@ mod text;
 use super::Common;
 use super::common::{columns, interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
-use super::estep_args::BoundArg;
+use super::estep_args::EStepArgs;
 use super::progress::Progress;
 use anyhow::Result;
 use document::Document;
@@ -18,13 +18,11 @@ use noisyor::{Error, Result as LibResult};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// A move of q that people would see if it went on.
-const CREEPS: f64 = 1e-6;
-
 /// One document's topics, and which topic explains which word
 ///
-/// The document's local model at its optimum: topics that are on, the words each explains, words that only the leak explains, and topics
-/// that were considered but are off. A topic's share of a word is the part of all that switched the word on that came from it.
+/// The document's local model where its E-step ends, which is where `infer` ends with the same options: topics that are on, the words
+/// each explains, words that only the leak explains, and topics that were considered but are off. A topic's share of a word is the part of
+/// all that switched the word on that came from it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor explain run --text \"rain and wind delayed the match\" --svg picture.svg
@@ -60,14 +58,13 @@ pub(crate) struct Args {
     /// Write the picture for Graphviz
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
-    /// Which bound: local model with the free tail, the paper's local model, or all topics in the document
-    #[arg(long, value_enum, default_value_t = BoundArg::Tail)]
-    bound: BoundArg,
     /// Columns to print in [default: the terminal's; without one, as many as it takes]
     #[arg(long, value_name = "N")]
     width: Option<usize>,
     #[command(flatten)]
     reading: CorpusArgs,
+    #[command(flatten)]
+    estep: EStepArgs,
 }
 
 impl Args {
@@ -92,6 +89,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if args.reading.is_given() && args.corpus.is_none() {
         return Err(Error::Usage("options about reading mean nothing without --corpus".into()).into());
     }
+    let options = args.estep.options()?;
     let model = model_file(&args.model)?;
     args.check_outputs(&model)?;
     let network = load_model(&model)?;
@@ -99,14 +97,15 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let monitor = interruptible(common)?;
     let document = Document::read(&args, &network, common, &monitor)?;
     monitor.go_on()?;
-    let explainer = Explainer::new(&network, args.bound.bound())?;
+    let explainer = Explainer::new(&network, &options)?;
     let progress = Progress::open(common, &monitor, "explaining");
-    let explanation = explainer.explain_while(&document.tokens, &monitor)?;
+    let explanation = explainer.explain(&document.tokens)?;
     drop(progress);
     let why = why.map(|topic| explainer.why(&explanation, topic));
-    if explanation.last_move > CREEPS {
+    let is_cut = options.tolerance > 0.0 && explanation.n_alternations >= options.max_alternations;
+    if is_cut && explanation.last_move > f64::from(options.tolerance) {
         common.warn(format_args!(
-            "after {} alternations a q still moved by {:.0e}: two topics are nearly as good for the same words",
+            "after {} alternations a q would still move by {:.0e}: two topics are nearly as good for the same words, or --estep-max is low",
             explanation.n_alternations, explanation.last_move
         ));
     }

@@ -15,10 +15,9 @@ use super::Explainer;
 use super::optimum::Optimum;
 use crate::error::Result;
 use crate::estep::Bound;
-use crate::monitor::Monitor;
 use crate::numeric::f64::{log1mexp, log1mexp_slope};
 
-/// One document's local model at its variational optimum.
+/// One document's local model where its E-step ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// Which bound `elbo` is.
@@ -29,9 +28,9 @@ pub struct Explanation {
     pub topics: Vec<TopicPart>,
     /// The active tokens, by number.
     pub tokens: Vec<TokenPart>,
-    /// Alternations of q and r that it took.
+    /// Alternations of q and r that it took, those of all starts.
     pub n_alternations: u32,
-    /// The most that any q still moved in the last of them.
+    /// The most that any q would still move: what it differs by from the q of its log-odds.
     pub last_move: f64,
 }
 
@@ -40,9 +39,9 @@ pub struct Explanation {
 pub struct TopicPart {
     /// Its number.
     pub topic: u32,
-    /// The probability that it is on.
+    /// The probability that it is on, as the E-step found it.
     pub q: f64,
-    /// Its log-odds at the q and r of its neighbours (Eq. 12).
+    /// Its log-odds at the q and r of its neighbours (Eq. 12): those of q, to the E-step's tolerance.
     pub log_odds: f64,
     /// Who explains it, if it is on.
     pub cause: Cause,
@@ -139,19 +138,10 @@ fn by_log_odds<'a>(topics: impl Iterator<Item = &'a TopicPart>) -> Vec<&'a Topic
 }
 
 impl Explainer<'_> {
-    /// Explains a document, given as token numbers; those that the network does not have are left out.
-    pub fn explain(&self, tokens: &[u32]) -> Explanation {
-        self.explanation(Optimum::find(self, tokens, &Monitor::default()))
-    }
-
-    /// The same, until the user asks to stop: all topics of a large network take a while.
-    pub fn explain_while(&self, tokens: &[u32], monitor: &Monitor) -> Result<Explanation> {
-        let optimum = Optimum::find(self, tokens, monitor);
-        monitor.go_on()?;
-        Ok(self.explanation(optimum))
-    }
-
-    fn explanation(&self, optimum: Optimum) -> Explanation {
+    /// Explains a document, given as token numbers; those that the network does not have are left out. Fails where the bound is
+    /// not finite.
+    pub fn explain(&self, tokens: &[u32]) -> Result<Explanation> {
+        let optimum = Optimum::find(self, tokens)?;
         let n_topics = optimum.topics().end;
         let id = |place: usize| optimum.batch.nodes[place].id;
         let mut topics: Vec<TopicPart> = (0..n_topics)
@@ -164,14 +154,14 @@ impl Explainer<'_> {
             .collect();
         topics.sort_by_key(|part| part.topic);
         let token = |place| TokenPart { node: id(place), cause: self.cause(&optimum, place) };
-        Explanation {
-            bound: self.bound,
-            elbo: optimum.elbo(self),
+        Ok(Explanation {
+            bound: self.options.bound,
+            elbo: optimum.elbo,
             topics,
             tokens: (n_topics..optimum.batch.n_nodes()).map(token).collect(),
             n_alternations: optimum.n_alternations,
             last_move: optimum.last_move,
-        }
+        })
     }
 
     fn cause(&self, optimum: &Optimum, place: usize) -> Cause {

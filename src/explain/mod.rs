@@ -1,7 +1,7 @@
-//! Why one document has the topics it has: its local model at the variational optimum, in f64, and who explains whom.
+//! Why one document has the topics it has: its local model where its E-step ends, and who explains whom.
 //!
-//! [`Explainer::explain`] finds the optimum that the E-step finds, to many more digits; [`Explainer::why`] takes one topic's
-//! log-odds apart (Eq. 12).
+//! [`Explainer::explain`] runs the CPU's E-step, as `infer` does with the same options, and computes in f64 what follows from its q
+//! and r; [`Explainer::why`] takes one topic's log-odds apart (Eq. 12).
 
 mod explanation;
 mod json;
@@ -16,7 +16,7 @@ pub use views::{Branch, REAL_SHARE, WordView, probability_text};
 pub use why::{ABSENT_NAMED, Term, TermKind, Why};
 
 use crate::error::{Error, Result};
-use crate::estep::Bound;
+use crate::estep::{Bound, EStepOptions, Params};
 use crate::network::{MAX_WEIGHT, Network};
 use crate::numeric::{WEIGHT_MIN, f64 as exact};
 
@@ -24,43 +24,28 @@ use crate::numeric::{WEIGHT_MIN, f64 as exact};
 #[derive(Debug)]
 pub struct Explainer<'a> {
     network: &'a Network,
-    bound: Bound,
-    /// `beta - S` of every node (S is zero for tokens).
+    options: EStepOptions,
+    /// What the E-step needs.
+    params: Params,
+    /// `beta - S` of every node (S is zero for tokens), which the parameters have in f32.
     bias: Vec<f64>,
-    /// `-W0`, plus the whole tail: the bound of an empty document.
-    constant: f64,
-    precision: optimum::Precision,
 }
 
 impl<'a> Explainer<'a> {
-    /// For a network and a bound; fails, naming it, on a weight that is not finite and positive.
-    pub fn new(network: &'a Network, bound: Bound) -> Result<Self> {
+    /// For a network and an E-step; fails, naming it, on a weight that is not finite and positive.
+    pub fn new(network: &'a Network, options: &EStepOptions) -> Result<Self> {
         let Network { graph, weights, names, .. } = network;
         if let Some(fault) = weights.fault(graph, &|node| format!("'{}'", names.of(node))) {
             return Err(Error::Numeric(format!(
                 "{fault}: every weight must be above zero and at most {MAX_WEIGHT}"
             )));
         }
-        let mut child_sums = vec![0.0; graph.n_nodes()];
+        let mut bias: Vec<f64> = weights.leak.iter().map(|&leak| exact::beta(leak.max(WEIGHT_MIN))).collect();
         for (&parent, &weight) in graph.edge_parents().iter().zip(&weights.edge) {
-            child_sums[parent as usize] += weight;
+            bias[parent as usize] -= weight;
         }
-        let explainer = Self {
-            network,
-            bound,
-            bias: (0..graph.n_nodes())
-                .map(|node| exact::beta(weights.leak[node].max(WEIGHT_MIN)) - child_sums[node])
-                .collect(),
-            constant: -weights.leak.iter().sum::<f64>(),
-            precision: optimum::Precision::TIGHT,
-        };
-        let tail: f64 = (0..graph.n_topics()).map(|topic| explainer.tail(topic)).sum();
-        Ok(Self { constant: explainer.constant + tail, ..explainer })
-    }
-
-    /// The same, to the few digits that the E-step finds: for many documents.
-    pub fn roughly(self) -> Self {
-        Self { precision: optimum::Precision::ROUGH, ..self }
+        let params = Params::derive(graph, weights, options.bound)?;
+        Ok(Self { network, options: options.clone(), params, bias })
     }
 
     /// The network.
@@ -75,6 +60,6 @@ impl<'a> Explainer<'a> {
 
     /// What a topic adds to the bound while it is outside the local model.
     fn tail(&self, topic: usize) -> f64 {
-        if self.bound == Bound::Tail { exact::softplus(self.bias[topic]) } else { 0.0 }
+        if self.options.bound == Bound::Tail { exact::softplus(self.bias[topic]) } else { 0.0 }
     }
 }

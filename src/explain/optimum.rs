@@ -1,34 +1,13 @@
-//! One document's E-step in f64: the default start and schedule (q = 0.5, r = w / sum w, a q sweep by colours and an accelerated
-//! r iteration in turn, as `estep::cpu` has them), but on to a tight fixed point.
+//! Where one document's E-step ends, in f64. q and r are the fast path's, found by its own code ([`Probe::solve`]); what follows from
+//! them is computed here, and nothing is iterated.
 
 use super::Explainer;
-use crate::batch::{Batch, Packer};
-use crate::corpus::{Corpus, Item, align};
-use crate::estep::{Bound, cpu::GROWTH};
-use crate::monitor::Monitor;
+use crate::batch::Batch;
+use crate::corpus::{Corpus, align};
+use crate::error::{Error, Result};
+use crate::estep::cpu::Probe;
 use crate::numeric::{R_MIN, f64::log1mexp_slope, f64::sigmoid, f64::softplus};
 use std::ops::Range;
-
-/// When to stop.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Precision {
-    /// Alternations end when no q moved more than this.
-    tolerance: f64,
-    /// Or after so many: where two parents that are on are nearly as good, r creeps from one to the other for ever.
-    max_alternations: u32,
-    /// Last sweeps, r held, bring q and its log-odds together to this.
-    last_tolerance: f64,
-    /// Or there were so many of them.
-    max_last_sweeps: u32,
-}
-
-impl Precision {
-    pub(super) const TIGHT: Self =
-        Self { tolerance: 1e-10, max_alternations: 2_000, last_tolerance: 1e-14, max_last_sweeps: 1_000 };
-    /// As the E-step has it by default, and a last sweep.
-    pub(super) const ROUGH: Self =
-        Self { tolerance: 1e-3, max_alternations: 100, last_tolerance: 1e-3, max_last_sweeps: 1 };
-}
 
 /// Where one document's E-step ends.
 pub(super) struct Optimum {
@@ -36,19 +15,18 @@ pub(super) struct Optimum {
     pub(super) batch: Batch,
     /// q of every node of the batch; 1 for tokens.
     pub(super) q: Vec<f64>,
-    /// The log-odds of every topic at the q of its neighbours.
+    /// The log-odds of every topic at the q and r of its neighbours (Eq. 12).
     pub(super) log_odds: Vec<f64>,
     pub(super) edges: Vec<Edge>,
+    /// The bound.
+    pub(super) elbo: f64,
     pub(super) n_alternations: u32,
-    /// The largest |dq| of the last alternation.
+    /// The most that a q differs from the one of its log-odds.
     pub(super) last_move: f64,
-    /// The edge of every slot: a topic's edges to its positive children.
-    slot_edges: Vec<usize>,
-    bias: Vec<f64>,
 }
 
 /// A positive edge. With `x = w / r` and `t = f'(w0) (1 - exp(-x))`, all follows without cancellation (src/numeric.rs).
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Edge {
     pub(super) w: f64,
     pub(super) r: f64,
@@ -56,80 +34,44 @@ pub(super) struct Edge {
     pub(super) log: f64,
     /// `m = w + r (f(u) - f(w0))`.
     m: f64,
-    /// The slope of `r (f(u) - f(w0))` in r: Eq. 10's numerator without q and r.
-    gain: f64,
-    /// That function's relative curvature, kappa.
-    curve: f64,
     /// `1 / (1 - exp(-u))`.
     pub(super) count: f64,
-    /// `f'(w0)` of the child.
-    slope: f64,
 }
 
 impl Edge {
-    fn update(&mut self) {
-        let x = self.w / self.r.max(f64::from(R_MIN));
-        let t = self.slope * -(-x).exp_m1();
-        let u_slope = self.slope * (-x).exp() / (1.0 + t);
-        self.log = t.ln_1p();
-        self.m = self.w + self.r * self.log;
-        // Far out x is large and the slope nothing, and their product must not be NaN or noise below zero.
-        let x_slope = if u_slope > 0.0 { x * u_slope } else { 0.0 };
-        self.gain = (self.log - x_slope).max(0.0);
-        self.curve = if x_slope > 0.0 { x * x_slope * (1.0 + u_slope) / self.gain.max(1e-300) } else { 0.0 };
-        self.count = (1.0 + self.slope) / (1.0 + t);
+    /// Into a node with `f'(w0)` of `slope`.
+    fn new(w: f64, r: f64, slope: f64) -> Self {
+        let t = slope * -(-w / r.max(f64::from(R_MIN))).exp_m1();
+        let log = t.ln_1p();
+        Self { w, r, log, m: w + r * log, count: (1.0 + slope) / (1.0 + t) }
     }
 }
 
 impl Optimum {
-    /// Runs the E-step of a document, tokens by number; those that the network does not have are left out. Where the user asks to
-    /// stop, it ends as it stands.
-    pub(super) fn find(explainer: &Explainer<'_>, tokens: &[u32], monitor: &Monitor) -> Self {
-        let mut optimum = Self::start(explainer, tokens);
-        let (colours, stop) = (optimum.colours(), explainer.precision);
-        let goes_on =
-            |optimum: &Self| optimum.n_alternations < stop.max_alternations && monitor.go_on().is_ok();
-        while optimum.last_move > stop.tolerance && goes_on(&optimum) {
-            optimum.n_alternations += 1;
-            optimum.last_move = optimum.sweep(&colours);
-            optimum.update_r();
-        }
-        for _ in 0..stop.max_last_sweeps {
-            if optimum.sweep(&colours) <= stop.last_tolerance || monitor.go_on().is_err() {
-                break;
-            }
-        }
-        optimum.log_odds = optimum.topics().map(|topic| optimum.log_odds_of(topic)).collect();
-        optimum
-    }
-
-    fn start(explainer: &Explainer<'_>, tokens: &[u32]) -> Self {
-        let (graph, weights) = (&explainer.network.graph, &explainer.network.weights);
+    /// Runs the E-step of a document, tokens by number; those that the network does not have are left out.
+    pub(super) fn find(explainer: &Explainer<'_>, tokens: &[u32]) -> Result<Self> {
+        let Explainer { network, options, params, .. } = explainer;
         let corpus = Corpus::from_tokens([tokens.to_vec()]);
-        let alignment = align(&corpus, &explainer.network.names.tokens);
-        let (mut batch, item) = (Batch::default(), Item { doc_ix: 0, count: 1 });
-        let mut packer = Packer::new(graph, explainer.bound == Bound::Full);
-        packer.pack(graph, &alignment.docs(&corpus), &[item], usize::MAX, &mut batch);
-        let mut edges = Vec::with_capacity(batch.n_edges());
-        for node in &batch.nodes[..batch.n_nodes()] {
-            let into = graph.edges_into(node.id as usize);
-            let sum: f64 = weights.edge[into.clone()].iter().sum();
-            let slope = log1mexp_slope(explainer.leak(node.id as usize));
-            edges.extend(into.map(|edge| {
-                let w = weights.edge[edge];
-                let mut edge = Edge { w, r: w / sum, slope, ..Edge::default() };
-                edge.update();
-                edge
-            }));
+        let alignment = align(&corpus, &network.names.tokens);
+        let mut probe = Probe::empty(&network.graph, options.bound, params);
+        probe.load(&alignment.docs(&corpus), 0);
+        let n_alternations = probe.solve(options).n_alternations as u32;
+        // From the log-odds of the last sweep, so that 1 - q has its digits, too.
+        let mut q: Vec<f64> = probe.log_odds().iter().map(|&g| sigmoid(f64::from(g))).collect();
+        q.resize(probe.batch().n_nodes(), 1.0);
+        let edges = edges_of(explainer, &probe);
+        let batch = probe.batch().clone();
+        let mut optimum =
+            Self { batch, q, log_odds: vec![], edges, elbo: 0.0, n_alternations, last_move: 0.0 };
+        optimum.log_odds = optimum.all_log_odds(explainer);
+        optimum.elbo = optimum.bound(explainer, probe.log_odds());
+        if !optimum.elbo.is_finite() {
+            let message = format!("the bound of the document is {}: a weight is out of range", optimum.elbo);
+            return Err(Error::Numeric(message));
         }
-        let mut slot_edges = vec![0; batch.n_edges()];
-        batch.edges.iter().enumerate().for_each(|(edge, record)| slot_edges[record.slot as usize] = edge);
-        let mut q = vec![0.5; batch.n_nodes()];
-        q[batch.topics(0).end..].fill(1.0);
-        let bias =
-            batch.nodes[..batch.n_nodes()].iter().map(|node| explainer.bias[node.id as usize]).collect();
-        let (log_odds, n_alternations, last_move) = (Vec::new(), 0, f64::INFINITY);
-        Self { batch, q, log_odds, edges, n_alternations, last_move, slot_edges, bias }
+        let moves = optimum.q.iter().zip(&optimum.log_odds).map(|(q, &g)| (sigmoid(g) - q).abs());
+        optimum.last_move = moves.fold(0.0, f64::max);
+        Ok(optimum)
     }
 
     pub(super) fn topics(&self) -> Range<usize> {
@@ -141,94 +83,54 @@ impl Optimum {
         self.batch.nodes[node].edge_begin as usize..self.batch.nodes[node + 1].edge_begin as usize
     }
 
-    fn colours(&self) -> Vec<Range<usize>> {
-        let ends = self.batch.colour_ends.iter().map(|&end| end as usize);
-        ends.scan(0, |begin, end| Some(std::mem::replace(begin, end)..end)).collect()
-    }
-
-    /// Eq. 12.
-    fn log_odds_of(&self, topic: usize) -> f64 {
-        let from_parents =
-            self.edges_into(topic).map(|edge| self.edges[edge].m * self.q[self.parent_of(edge)]).sum::<f64>();
-        let slots =
-            self.batch.nodes[topic].slot_begin as usize..self.batch.nodes[topic + 1].slot_begin as usize;
-        let from_children = slots
-            .map(|slot| self.edges[self.slot_edges[slot]].m * self.q[self.batch.slot_children[slot] as usize])
-            .sum::<f64>();
-        self.bias[topic] + from_parents + from_children
-    }
-
     pub(super) fn parent_of(&self, edge: usize) -> usize {
         self.batch.edges[edge].parent as usize
     }
 
-    /// One sweep (Eq. 11). Topics of a colour do not see each other, so one after another is all at once. Returns the largest |dq|.
-    fn sweep(&mut self, colours: &[Range<usize>]) -> f64 {
-        let mut moved = 0.0f64;
-        for topic in colours.iter().cloned().flatten() {
-            let next = sigmoid(self.log_odds_of(topic));
-            moved = moved.max((next - self.q[topic]).abs());
-            self.q[topic] = next;
-        }
-        moved
-    }
-
-    /// One r iteration at every node, accelerated as in `estep/cpu/r_update.rs`.
-    fn update_r(&mut self) {
+    /// Eq. 12 of every topic.
+    fn all_log_odds(&self, explainer: &Explainer<'_>) -> Vec<f64> {
+        let n_topics = self.topics().len();
+        let bias = |node: usize| explainer.bias[self.batch.nodes[node].id as usize];
+        let mut log_odds: Vec<f64> = self.topics().map(bias).collect();
         for node in 0..self.batch.n_nodes() {
-            let range = self.edges_into(node);
-            let gains: Vec<f64> =
-                range.clone().map(|edge| self.q[self.parent_of(edge)] * self.edges[edge].gain).collect();
-            let edges = &mut self.edges[range];
-            // One parent has r = 1 for good.
-            if edges.len() > 1 {
-                share_out(edges, &gains);
-                edges.iter_mut().for_each(Edge::update);
+            for edge in self.edges_into(node) {
+                let (m, parent) = (self.edges[edge].m, self.parent_of(edge));
+                log_odds[parent] += m * self.q[node];
+                if node < n_topics {
+                    log_odds[node] += m * self.q[parent];
+                }
             }
         }
+        log_odds
     }
 
-    /// Eq. 9.
-    pub(super) fn elbo(&self, explainer: &Explainer<'_>) -> f64 {
-        let mut elbo = explainer.constant;
+    /// Eq. 9. The entropy is that of the q of `found`, log-odds of the last sweep.
+    fn bound(&self, explainer: &Explainer<'_>, found: &[f32]) -> f64 {
+        let mut elbo = explainer.params.constant;
         for node in 0..self.batch.n_nodes() {
+            let id = self.batch.nodes[node].id as usize;
             let parents = self.edges_into(node).map(|edge| self.edges[edge].m * self.q[self.parent_of(edge)]);
-            elbo += self.q[node] * (self.bias[node] + parents.sum::<f64>());
-        }
-        for topic in self.topics() {
-            let g = self.log_odds[topic];
-            elbo += softplus(g) - sigmoid(g) * g - explainer.tail(self.batch.nodes[topic].id as usize);
+            elbo += self.q[node] * (explainer.bias[id] + parents.sum::<f64>());
+            if let Some(&g) = found.get(node) {
+                let g = f64::from(g);
+                elbo += softplus(g) - self.q[node] * g - explainer.tail(id);
+            }
         }
         elbo
     }
 }
 
-/// `r <- r g^p / sum r g^p` with the largest p of 4, 2, 1, 1/2 that kappa and the growth of a share allow.
-fn share_out(edges: &mut [Edge], gains: &[f64]) {
-    let (least, growth) = (f64::from(R_MIN), f64::from(GROWTH));
-    let sum =
-        |power: fn(f64) -> f64| edges.iter().zip(gains).map(|(edge, &g)| edge.r * power(g)).sum::<f64>();
-    let kappa = edges.iter().map(|edge| edge.curve).fold(0.0, f64::max);
-    let largest = gains.iter().copied().fold(0.0, f64::max);
-    let may_raise = |power: fn(f64) -> f64| {
-        let sum = sum(power);
-        sum > least && power(largest) <= growth * sum
-    };
-    let power: fn(f64) -> f64 = if kappa <= 0.25 && may_raise(|g| (g * g) * (g * g)) {
-        |g| (g * g) * (g * g)
-    } else if kappa <= 0.5 && may_raise(|g| g * g) {
-        |g| g * g
-    } else if kappa > 1.0 {
-        f64::sqrt
-    } else {
-        |g| g
-    };
-    let sum = sum(power);
-    // Every parent off, or every gain noise: r stays.
-    if sum > least {
-        for (edge, &g) in edges.iter_mut().zip(gains) {
-            let next = edge.r * power(g) / sum;
-            edge.r = if next < least { 0.0 } else { next };
-        }
+/// The positive edges in f64. r adds up to one to rounding in f32; here its sum is one.
+fn edges_of(explainer: &Explainer<'_>, probe: &Probe<'_>) -> Vec<Edge> {
+    let (network, batch) = (explainer.network, probe.batch());
+    let mut edges = Vec::with_capacity(batch.n_edges());
+    for pair in batch.nodes.windows(2) {
+        let id = pair[0].id as usize;
+        let slope = log1mexp_slope(explainer.leak(id));
+        let shares = &probe.shares()[pair[0].edge_begin as usize..pair[1].edge_begin as usize];
+        let sum: f64 = shares.iter().map(|&r| f64::from(r)).sum();
+        let weights = &network.weights.edge[network.graph.edges_into(id)];
+        edges.extend(weights.iter().zip(shares).map(|(&w, &r)| Edge::new(w, f64::from(r) / sum, slope)));
     }
+    edges
 }

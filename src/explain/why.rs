@@ -107,7 +107,7 @@ impl Explainer<'_> {
 
     /// q of a topic outside the local model.
     fn q_outside(&self, topic: u32) -> f64 {
-        if self.bound == crate::estep::Bound::Tail { sigmoid(self.bias[topic as usize]) } else { 0.0 }
+        if self.options.bound == crate::estep::Bound::Tail { sigmoid(self.bias[topic as usize]) } else { 0.0 }
     }
 }
 

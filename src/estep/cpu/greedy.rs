@@ -13,6 +13,7 @@
 
 use super::document::DocState;
 use super::edge_terms::GROUP;
+use super::r_update::init_r;
 use crate::batch::{Batch, NodeRecord};
 use crate::numeric::{X_CAP, exp_neg, log1p_pos};
 
@@ -200,11 +201,17 @@ impl DocState {
     /// q and r at the configuration found: q near 1 and 0, r in proportion to q w.
     #[inline(always)]
     pub(super) fn settle(&mut self, batch: &Batch, doc_ix: usize) {
-        let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
-        let first = doc.edge_begin as usize;
-        for q in &mut self.q[doc.node_begin as usize..doc.token_begin as usize] {
+        for q in &mut self.q[batch.topics(doc_ix)] {
             *q = if *q > 0.0 { Q_ON } else { 1.0 - Q_ON };
         }
+        self.share_by_q(batch, doc_ix);
+    }
+
+    /// r in proportion to q w; in proportion to w where every parent is off.
+    #[inline(always)]
+    pub(super) fn share_by_q(&mut self, batch: &Batch, doc_ix: usize) {
+        let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
+        let first = doc.edge_begin as usize;
         for node in doc.node_begin as usize..next_doc.node_begin as usize {
             let range = edges_into(&batch.nodes, node);
             let (from, to) = (range.start - first, range.end - first);
@@ -214,8 +221,12 @@ impl DocState {
                 r[j] = w[j] * self.q[edge.parent as usize];
                 sum += r[j];
             }
-            let inverse = 1.0 / sum;
-            r.iter_mut().for_each(|r| *r *= inverse);
+            if sum >= f32::MIN_POSITIVE {
+                let inverse = 1.0 / sum;
+                r.iter_mut().for_each(|r| *r *= inverse);
+            } else {
+                init_r(w, r);
+            }
         }
     }
 }

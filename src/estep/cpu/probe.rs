@@ -1,34 +1,74 @@
-//! The fast path at a given point of one document: for checking it against exact answers, update by update.
+//! One document on the fast path: its E-step as the backend runs it, for `explain`; the best r at a q that others found, for
+//! refinement; and single updates, for checking them against exact answers.
 
-use super::document::DocState;
+use super::document::{self, DocState};
 use super::gradient::Accumulator;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::update_r;
 use crate::batch::{Batch, Packer};
 use crate::corpus::{Docs, Item};
-use crate::estep::{Bound, Params, Start, Stats};
+use crate::estep::{Bound, EStepOptions, Params, Start, Stats};
 use crate::network::Graph;
+use multiversion::multiversion;
 
 /// One document held at some q and r.
+#[derive(Debug)]
 pub struct Probe<'a> {
     graph: &'a Graph,
     params: &'a Params,
+    packer: Packer,
     batch: Batch,
     state: DocState,
 }
 
 impl<'a> Probe<'a> {
+    /// Without a document yet.
+    pub fn empty(graph: &'a Graph, bound: Bound, params: &'a Params) -> Self {
+        let packer = Packer::new(graph, bound == Bound::Full);
+        Self { graph, params, packer, batch: Batch::default(), state: DocState::default() }
+    }
+
     /// A document at its start: q = 0.5, r = w / sum w.
     pub fn new(graph: &'a Graph, docs: &Docs<'_>, doc_ix: u32, bound: Bound, params: &'a Params) -> Self {
-        let (mut batch, mut state) = (Batch::default(), DocState::default());
-        let item = Item { doc_ix, count: 1 };
-        Packer::new(graph, bound == Bound::Full).pack(graph, docs, &[item], usize::MAX, &mut batch);
-        state.start(&batch);
-        state.load(graph, &batch, 0, params);
-        state.begin(graph, &batch, 0, params, Start::Plain);
-        let mut probe = Self { graph, params, batch, state };
+        let mut probe = Self::empty(graph, bound, params);
+        probe.load(docs, doc_ix);
+        probe.state.begin(graph, &probe.batch, 0, params, Start::Plain);
         probe.refresh();
         probe
+    }
+
+    /// Takes up a document; q and r are yet to be put somewhere.
+    pub fn load(&mut self, docs: &Docs<'_>, doc_ix: u32) {
+        let item = Item { doc_ix, count: 1 };
+        self.packer.pack(self.graph, docs, &[item], usize::MAX, &mut self.batch);
+        self.state.start(&self.batch);
+        self.state.load(self.graph, &self.batch, 0, self.params);
+    }
+
+    /// Runs the document's E-step, by the backend's own code: start, schedule and stopping are those of `infer`. Returns its
+    /// totals.
+    pub fn solve(&mut self, options: &EStepOptions) -> Stats {
+        let mut totals = Stats::default();
+        document::run_batch(
+            self.graph,
+            &self.batch,
+            self.params,
+            options,
+            &mut self.state,
+            None,
+            &mut totals,
+        );
+        self.refresh();
+        totals
+    }
+
+    /// Holds q, given for every topic of the network, and brings r to its best there: accelerated iterations from `r` in proportion
+    /// to `q w`.
+    pub fn hold_q(&mut self, q: &[f32], r_iterations: u32) {
+        for at in self.batch.topics(0) {
+            self.state.q[at] = q[self.batch.nodes[at].id as usize];
+        }
+        best_r(&self.batch, &mut self.state, r_iterations);
     }
 
     /// Moves it to a point: q of every topic of the network, r of every edge.
@@ -87,6 +127,35 @@ impl<'a> Probe<'a> {
         all.map(|(edge, here)| (edge, self.state.terms.r[here])).collect()
     }
 
+    /// The document, packed: topics by colour, then tokens.
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// The log-odds of the document's topics that the last sweep found: q is their sigmoid.
+    pub fn log_odds(&self) -> &[f32] {
+        &self.state.logit[self.batch.topics(0)]
+    }
+
+    /// r of the edges of the batch.
+    pub fn shares(&self) -> &[f32] {
+        &self.state.terms.r[..self.batch.n_edges()]
+    }
+
+    /// `m = w + r (f(u) - f(w0))` of the edges of the batch.
+    pub fn m(&self) -> &[f32] {
+        &self.state.terms.m[..self.batch.n_edges()]
+    }
+
+    /// What the parents of a node of the batch pay for a share of it, `sum_k r_k g_k`: at the best r, every g with r > 0 is this.
+    pub fn price(&self, node: usize) -> f64 {
+        let terms = &self.state.terms;
+        let edges =
+            self.batch.nodes[node].edge_begin as usize..self.batch.nodes[node + 1].edge_begin as usize;
+        let paid = |e: usize| terms.r[e] * terms.gain[e] * self.state.q[self.batch.edges[e].parent as usize];
+        edges.map(|e| f64::from(paid(e))).sum()
+    }
+
     /// Updates the q of one of the document's topics (a place in [`Probe::topics`]), all others held.
     pub fn update_q(&mut self, at: usize) {
         let at = self.batch.docs[0].node_begin as usize + at;
@@ -107,5 +176,16 @@ impl<'a> Probe<'a> {
     fn iterate_r(&mut self, accelerate: bool) {
         update_r(&self.batch.nodes, &self.batch.edges, 0, &self.state.q, accelerate, &mut self.state.terms);
         self.refresh();
+    }
+}
+
+/// Iterates r at held q. Compiled for the widest vectors, as the E-step is.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
+fn best_r(batch: &Batch, state: &mut DocState, r_iterations: u32) {
+    state.share_by_q(batch, 0);
+    state.terms.update(batch.n_edges());
+    for _ in 0..r_iterations {
+        update_r(&batch.nodes, &batch.edges, 0, &state.q, true, &mut state.terms);
+        state.terms.update(batch.n_edges());
     }
 }

@@ -159,7 +159,7 @@ pub fn gather(
         elbo_sums,
         bounds: bounds.finish(),
         empty_bound: params.constant,
-        worst: explain(worst, network, docs, options.bound, monitor)?,
+        worst: explain(worst, network, docs, options, monitor)?,
         parts,
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::corpus::Docs;
 use crate::error::Result;
-use crate::estep::Bound;
+use crate::estep::EStepOptions;
 use crate::explain::Explainer;
 use crate::monitor::Monitor;
 use crate::network::Network;
@@ -79,17 +79,17 @@ pub(super) fn explain(
     lists: [Worst; 2],
     network: &Network,
     docs: Docs<'_>,
-    bound: Bound,
+    options: &EStepOptions,
     monitor: &Monitor,
 ) -> Result<[Vec<WorstDoc>; 2]> {
-    let explainer = Explainer::new(network, bound)?.roughly();
+    let explainer = Explainer::new(network, options)?;
     let n_topics = network.graph.n_topics() as u32;
     let mut lists = lists.map(|list| list.docs);
     let all: Vec<&mut WorstDoc> = lists.iter_mut().flatten().collect();
     all.into_par_iter().try_for_each(|doc| {
         monitor.go_on()?;
         let tokens: Vec<u32> = docs.tokens(doc.doc_ix as usize).collect();
-        let explained = explainer.explain(&tokens).tokens;
+        let explained = explainer.explain(&tokens)?.tokens;
         doc.costs = explained.iter().map(|token| (token.node - n_topics, token.cause.cost)).collect();
         doc.costs.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         doc.costs.truncate(COSTLY_WORDS);
@@ -101,28 +101,31 @@ pub(super) fn explain(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estep::Bound;
 
     #[test]
-    fn rough_costs_are_those_of_an_explanation_as_shown() {
+    fn costs_are_those_of_an_explanation_by_the_same_estep() {
         let (network, corpus) =
             (crate::corpus::sample_network().unwrap(), crate::corpus::sample_corpus().unwrap());
         let alignment = crate::corpus::align(&corpus, &network.names.tokens);
         let (docs, monitor) = (alignment.docs(&corpus), Monitor::default());
-        let mut lists = [WorstBy::Word, WorstBy::Document].map(Worst::new);
-        let doc = |doc_ix| WorstDoc { doc_ix, elbo: 0.0, n_words: 0, cost: 0.0, costs: vec![] };
-        (0..40).for_each(|doc_ix| lists[0].add(doc(doc_ix)));
-        let [explained, none] = explain(lists, &network, docs, Bound::Tail, &monitor).unwrap();
-        assert!(none.is_empty() && explained.len() == 40);
-        let tight = Explainer::new(&network, Bound::Tail).unwrap();
-        for doc in explained {
-            let tokens: Vec<u32> = docs.tokens(doc.doc_ix as usize).collect();
-            assert_eq!(doc.costs.len(), tokens.len().min(COSTLY_WORDS));
-            let exact = tight.explain(&tokens).tokens;
-            for (token, cost) in doc.costs {
-                let node = token + network.graph.n_topics() as u32;
-                let part = exact.iter().find(|part| part.node == node).expect("the token");
-                // The page shows one digit behind the point.
-                assert!((part.cause.cost - cost).abs() < 0.05, "{cost}, exactly {}", part.cause.cost);
+        for options in [EStepOptions::default(), EStepOptions::paper(Bound::Local)] {
+            let mut lists = [WorstBy::Word, WorstBy::Document].map(Worst::new);
+            let doc = |doc_ix| WorstDoc { doc_ix, elbo: 0.0, n_words: 0, cost: 0.0, costs: vec![] };
+            (0..40).for_each(|doc_ix| lists[0].add(doc(doc_ix)));
+            let [explained, none] = explain(lists, &network, docs, &options, &monitor).unwrap();
+            assert!(none.is_empty() && explained.len() == 40);
+            let explainer = Explainer::new(&network, &options).unwrap();
+            for doc in explained {
+                let tokens: Vec<u32> = docs.tokens(doc.doc_ix as usize).collect();
+                assert_eq!(doc.costs.len(), tokens.len().min(COSTLY_WORDS));
+                assert!(doc.costs.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{:?}", doc.costs);
+                let parts = explainer.explain(&tokens).unwrap().tokens;
+                for (token, cost) in doc.costs {
+                    let node = token + network.graph.n_topics() as u32;
+                    let part = parts.iter().find(|part| part.node == node).expect("the token");
+                    assert_eq!(part.cause.cost, cost);
+                }
             }
         }
     }

@@ -1,10 +1,10 @@
 //! What the documents say of every edge, and of edges that are not there: one E-step over the training documents, then, q held,
-//! the best r of every positive node.
+//! the best r of every positive node, by the r iterations of the CPU's E-step ([`Probe::hold_q`]): backends give q alone, and with r at
+//! its best what the parents of a node pay for a share is one figure.
 //!
 //! An edge's importance is what the bound owes to it at held q, `sum_d v_i q_k m_ki - w_ki Q_k`. A candidate's is its gradient
 //! at weight zero, `sum_d v_i q_k / (1 - exp(-u)) - Q_k` with `u = w0 + x`: as w goes to 0 so does r, and x = w / r is where the
 //! share's value `q_k (F(x) - x F'(x))`, with `F(x) = f(w0 + x) - f(w0)`, equals the value mu that the node's parents pay for a share.
-
 //!
 //! Topics below [`Q_MIN`] in a document, and those outside its local model, are left out of the sums but are in Q: a candidate's
 //! gradient is a little too low, never too high.
@@ -12,7 +12,8 @@
 use super::edges::Levels;
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
-use crate::estep::DocResults;
+use crate::estep::cpu::Probe;
+use crate::estep::{Bound, DocResults, Params};
 use crate::network::{Graph, Weights};
 use crate::numeric::f64::{log1mexp as f, log1mexp_slope as f_slope};
 use crate::train::trainer::Trainer;
@@ -25,9 +26,9 @@ const CHUNK: usize = 256;
 const CHUNKS: usize = 16;
 /// Topics and parents below this probability say nothing.
 pub(super) const Q_MIN: f64 = 0.02;
-/// Iterations of Eq. 10 to the best r.
+/// Accelerated r iterations to the best r.
 const R_ITERATIONS: u32 = 20;
-/// Where w / r ends: exp(-x) is zero.
+/// Where x = w / r ends: exp(-x) is zero.
 const X_MAX: f64 = 60.0;
 
 /// Sums over the training documents.
@@ -72,7 +73,10 @@ impl Evidence {
             (trainer.state.graph.clone(), trainer.state.weights.clone(), trainer.docs);
         let mut evidence = Self { importance: vec![0.0; graph.n_edges()], ..Self::default() };
         evidence.unexplained.offsets.push(0);
-        let look = Look { graph: &graph, weights: &weights, levels, docs, unexplained };
+        let bound = trainer.options.estep.bound;
+        let params = Params::derive(&graph, &weights, bound)?;
+        let look =
+            Look { graph: &graph, weights: &weights, params: &params, bound, levels, docs, unexplained };
         let mut waiting: Vec<Doc> = Vec::new();
         let mut take = |items: &[Item], results: &DocResults<'_>| {
             for at in 0..results.n_docs() {
@@ -84,7 +88,7 @@ impl Evidence {
                 }
             }
         };
-        let (mut stats, params) = trainer.visit(true, Some(&mut take))?;
+        let (mut stats, _) = trainer.visit(true, Some(&mut take))?;
         evidence.add(&look, &waiting);
         stats.add_tail(&params);
         for (edge, &parent) in graph.edge_parents().iter().enumerate() {
@@ -125,6 +129,8 @@ impl Evidence {
 struct Look<'a> {
     graph: &'a Graph,
     weights: &'a Weights,
+    params: &'a Params,
+    bound: Bound,
     levels: &'a Levels,
     docs: Docs<'a>,
     unexplained: bool,
@@ -134,18 +140,23 @@ impl Look<'_> {
     fn sums(&self, docs: &[Doc]) -> Sums {
         let mut sums = Sums { importance: vec![0.0; self.graph.n_edges()], ..Sums::default() };
         let mut q = vec![0.0; self.graph.n_topics()];
-        let mut node = Node::default();
+        let mut probe = Probe::empty(self.graph, self.bound, self.params);
         for doc in docs {
-            let count = f64::from(doc.item.count);
-            doc.topics.iter().zip(&doc.q).for_each(|(&topic, &p)| q[topic as usize] = f64::from(p));
-            let mut shares = Vec::new();
-            for token in self.docs.tokens(doc.item.doc_ix as usize) {
-                let share =
-                    self.node(&mut sums, &mut node, doc, &q, self.graph.n_topics() as u32 + token, count);
-                shares.push((token, share as f32));
+            doc.topics.iter().zip(&doc.q).for_each(|(&topic, &p)| q[topic as usize] = p);
+            probe.load(&self.docs, doc.item.doc_ix);
+            probe.hold_q(&q, R_ITERATIONS);
+            for topic in probe.batch().topics(0) {
+                if f64::from(probe.q()[topic]) >= Q_MIN {
+                    self.node(&mut sums, &probe, doc, topic);
+                }
             }
-            for &topic in doc.topics.iter().filter(|&&topic| q[topic as usize] >= Q_MIN) {
-                self.node(&mut sums, &mut node, doc, &q, topic, count * q[topic as usize]);
+            let tokens = probe.batch().topics(0).end..probe.batch().n_nodes();
+            let mut shares = Vec::new();
+            for token in tokens {
+                self.node(&mut sums, &probe, doc, token);
+                if self.unexplained {
+                    shares.push(self.unexplained(&probe, token));
+                }
             }
             if self.unexplained {
                 sums.unexplained.push((doc.item.count, shares));
@@ -155,69 +166,39 @@ impl Look<'_> {
         sums
     }
 
-    /// Adds one positive node that counts `v` times; returns the share of it that the leak explains.
-    fn node(&self, sums: &mut Sums, node: &mut Node, doc: &Doc, q: &[f64], id: u32, v: f64) -> f64 {
-        let (edges, parents) = (self.graph.edges_into(id as usize), self.graph.parents(id as usize));
-        let leak = self.weights.leak[id as usize];
-        node.w.clear();
-        node.w.extend_from_slice(&self.weights.edge[edges.clone()]);
-        node.q.clear();
-        node.q.extend(parents.iter().map(|&parent| q[parent as usize]));
-        let mu = node.share(leak);
-        let importance = &mut sums.importance[edges];
-        for (j, sum) in importance.iter_mut().enumerate() {
-            *sum += v * node.q[j] * (node.w[j] + node.value(leak, j));
+    /// Adds one positive node, given as a node of the batch.
+    fn node(&self, sums: &mut Sums, probe: &Probe<'_>, doc: &Doc, node: usize) {
+        let id = probe.batch().nodes[node].id;
+        let v = f64::from(doc.item.count) * probe.q().get(node).map_or(1.0, |&q| f64::from(q));
+        let importance = &mut sums.importance[self.graph.edges_into(id as usize)];
+        for ((q, m), sum) in parents(probe, node).zip(importance) {
+            *sum += v * q * m;
         }
+        let (leak, price) = (self.weights.leak[id as usize], probe.price(node));
+        let parents = self.graph.parents(id as usize);
         for (&topic, &p) in doc.topics.iter().zip(&doc.q) {
             let p = f64::from(p);
             if p >= Q_MIN && self.levels.allow(topic, id) && parents.binary_search(&topic).is_err() {
-                *sums.candidates.entry((topic, id)).or_default() += v * p * (1.0 + slope_at(leak, mu / p));
+                *sums.candidates.entry((topic, id)).or_default() += v * p * (1.0 + slope_at(leak, price / p));
             }
         }
-        let explained: f64 = node.w.iter().zip(&node.q).map(|(w, q)| w * q).sum();
-        leak / (leak + explained)
+    }
+
+    /// A token of the batch, and the share of it that the leak explains.
+    fn unexplained(&self, probe: &Probe<'_>, node: usize) -> (u32, f32) {
+        let id = probe.batch().nodes[node].id as usize;
+        let (leak, weights) = (self.weights.leak[id], &self.weights.edge[self.graph.edges_into(id)]);
+        let explained: f64 = parents(probe, node).zip(weights).map(|((q, _), w)| q * w).sum();
+        ((id - self.graph.n_topics()) as u32, (leak / (leak + explained)) as f32)
     }
 }
 
-/// One positive node: weights and q of its parents, and their best shares.
-#[derive(Default)]
-struct Node {
-    w: Vec<f64>,
-    q: Vec<f64>,
-    r: Vec<f64>,
-    g: Vec<f64>,
-}
-
-impl Node {
-    /// The best r by Eq. 10; returns what the parents pay for a share.
-    fn share(&mut self, leak: f64) -> f64 {
-        let sum: f64 = self.w.iter().zip(&self.q).map(|(w, q)| w * q).sum();
-        self.r.clear();
-        self.r.extend(self.w.iter().zip(&self.q).map(|(w, q)| if sum > 0.0 { w * q / sum } else { 0.0 }));
-        let mut mu = 0.0;
-        for _ in 0..R_ITERATIONS {
-            self.g.clear();
-            for j in 0..self.w.len() {
-                self.g.push(if self.r[j] > 0.0 {
-                    self.q[j] * share_value(leak, self.w[j] / self.r[j])
-                } else {
-                    0.0
-                });
-            }
-            mu = self.r.iter().zip(&self.g).map(|(r, g)| r * g).sum();
-            if mu <= 0.0 || self.r.len() < 2 {
-                break;
-            }
-            self.r.iter_mut().zip(&self.g).for_each(|(r, g)| *r *= g / mu);
-        }
-        mu
-    }
-
-    /// `a = r (f(u) - f(w0))` of a parent.
-    fn value(&self, leak: f64, j: usize) -> f64 {
-        let r = self.r[j];
-        if r > 0.0 { r * (f(leak + (self.w[j] / r).min(X_MAX)) - f(leak)) } else { 0.0 }
-    }
+/// q and m of the parents of a node of the batch.
+fn parents<'a>(probe: &'a Probe<'_>, node: usize) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let nodes = &probe.batch().nodes;
+    let edges = nodes[node].edge_begin as usize..nodes[node + 1].edge_begin as usize;
+    let q = |edge: usize| probe.q()[probe.batch().edges[edge].parent as usize];
+    edges.map(move |edge| (f64::from(q(edge)), f64::from(probe.m()[edge])))
 }
 
 /// `F(x) - x F'(x)`: the slope of `r F(w / r)` in r.
