@@ -108,7 +108,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let means = estimates.as_ref().and_then(Estimates::means);
     if common.json {
         let mut result = json!({
-            "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
+            "docs": n_docs, "bound": options.bound, "clamp": options.clamp, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
             "exact_mean": exact_mean, "backend": estep.name(),
         });
         if sampling.is_some() {
@@ -120,7 +120,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         return print(format_args!("{result}\n"));
     }
     let Some(elbo_mean) = elbo_mean else { return print("no documents\n") };
-    let bound = options.bound;
+    let bound = options.bound_label();
     let mut text = format!("{n_docs} documents, mean bound ({bound}) {elbo_mean:.6} nats a document\n");
     if let Some(exact_mean) = exact_mean {
         text +=

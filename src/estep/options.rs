@@ -138,6 +138,14 @@ impl EStepOptions {
         }
     }
 
+    /// What a figure is: the bound, and how many topics were clamped for it.
+    pub fn bound_label(&self) -> String {
+        match self.clamp {
+            0 => self.bound.to_string(),
+            n => format!("{}, clamp {n}", self.bound),
+        }
+    }
+
     /// Checks that the numbers make sense.
     pub fn check(&self) -> Result<()> {
         if self.max_alternations == 0 || self.q_sweeps == 0 {

@@ -35,6 +35,11 @@ impl<'a> Explainer<'a> {
     /// For a network and an E-step; fails, naming it, on a weight that is not finite and positive.
     pub fn new(network: &'a Network, options: &EStepOptions) -> Result<Self> {
         let Network { graph, weights, names, .. } = network;
+        if options.clamp > 0 {
+            return Err(Error::Usage(
+                "the structured bound mixes several explanations of a document, and explaining shows one: clamp no topics".into(),
+            ));
+        }
         if let Some(fault) = weights.fault(graph, &|node| format!("'{}'", names.of(node))) {
             return Err(Error::Numeric(format!(
                 "{fault}: every weight must be above zero and at most {MAX_WEIGHT}"

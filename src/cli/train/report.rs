@@ -89,12 +89,12 @@ pub(super) fn report(
     let Figures { reference: (what, reference_elbo), test_elbo, .. } = *figures;
     let valid_elbo = outcome.metrics.as_ref().and_then(|m| m.valid_elbo);
     let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
-    let (bound, ended) = (options.estep.bound, ending(outcome.ended));
+    let (bound, ended) = (options.estep.bound_label(), ending(outcome.ended));
     if common.json {
         return print(format_args!(
             "{}\n",
             json!({
-                "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": bound,
+                "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": options.estep.bound, "clamp": options.estep.clamp,
                 "metrics": outcome.metrics, "graph_weights_elbo": reference_elbo,
                 "topics": network.graph.n_topics(), "edges": network.graph.n_edges(), "held_out_docs": n_valid,
                 "test_docs": n_test, "test_elbo": test_elbo,
