@@ -11,8 +11,8 @@ use crate::network::Graph;
 use crate::numeric::{sigmoid, softplus};
 use multiversion::multiversion;
 
-/// Where every q starts.
-const Q_START: f32 = 0.5;
+/// Where every q begins, unless a search comes first.
+pub const Q_START: f32 = 0.5;
 
 /// Memory of one thread: q, log-odds and bound of a batch, per-edge arrays of one document.
 #[derive(Debug, Default)]

@@ -40,7 +40,7 @@ pub(super) struct Search {
 
 /// `(beta(w0 + a) - beta(w0), f'(w0 + a))` where the slope is `f'(w0)`.
 #[inline(always)]
-fn lifted(slope: f32, a: f32) -> (f32, f32) {
+pub(super) fn lifted(slope: f32, a: f32) -> (f32, f32) {
     let (e, one_minus_e) = exp_neg(a.min(X_CAP));
     let t = slope * one_minus_e;
     (a + log1p_pos(t), slope * e / (1.0 + t))

@@ -136,6 +136,7 @@ impl<M: Machine> DeviceEStep<M> {
             keep_q: sink.is_some(),
             n_topics: work.graph.n_topics() as u32,
             n_edges: work.graph.n_edges() as u32,
+            n_levels: params.n_levels,
         };
         let words = network_words(work.graph, params);
         let network = bytemuck::cast_slice(&words);
@@ -223,14 +224,14 @@ impl<M: Machine> DeviceEStep<M> {
             }
             for flight in &mut flights {
                 let Some(in_air) = flight else { continue };
-                let advanced = in_air.advance(&mut self.machine, plan);
+                let advanced = in_air.advance(&mut self.machine);
                 if let Some(home) = advanced.map_err(|fault| stop(fault, &in_air.chunk))? {
                     landed.insert(home.chunk.items.start, home);
                     *flight = None;
                 }
             }
             while let Some(home) = landed.remove(done) {
-                add(work, params, plan, &home, stats, sink)?;
+                add(work, params, &home, stats, sink)?;
                 *done = home.chunk.items.end;
                 let n_docs: u64 = home.chunk.docs.iter().map(|doc| u64::from(doc.count)).sum();
                 work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
