@@ -199,7 +199,10 @@ impl Flight {
             self.best[doc_ix] = bounds[doc_ix];
         }
         let is_last = self.at + 1 == self.plans.len();
-        let concerned: Vec<u32> = better.iter().map(|&better| u32::from(better != is_last)).collect();
+        // Documents without nodes have nothing to keep, and no kernel would take the mark away again.
+        let has_nodes = self.chunk.docs.windows(2).map(|doc| doc[0].node_begin < doc[1].node_begin);
+        let concerned: Vec<u32> =
+            has_nodes.zip(better).map(|(has, better)| u32::from(has && better != is_last)).collect();
         machine.write(self.set, Array::DocState, 0, bytemuck::cast_slice(&concerned))?;
         if is_last {
             let restore = self.plan().restore(&self.chunk);
