@@ -32,9 +32,9 @@ fn flip_chain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     for (var e = begin + lane; e < select(begin, end, at_work); e += LANES) {
         let edge = edges[e];
         if (!is_on(node_state[edge.parent])) {
-            let with = slots[edge.slot].m + node_state[values + edge.parent];
-            if (with > best) {
-                best = with;
+            let joint = slots[edge.slot].m + node_state[values + edge.parent];
+            if (joint > best) {
+                best = joint;
                 place = -f32(e - begin);
             }
         }
