@@ -10,12 +10,12 @@
 @group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
 @group(0) @binding(7) var<storage, read_write> slots: array<Slot>;
 
-// (beta(w0 + a) - beta(w0), f'(w0 + a)) where the slope is f'(w0): with t = f'(w0) (1 - exp(-a)), a + log1p(t) and
-// f'(w0) exp(-a) / (1 + t).
-fn lifted(slope: f32, a: f32) -> vec2<f32> {
+// (beta(w0 + a) - beta(w0) - a, f'(w0 + a)) where the slope is f'(w0): with t = f'(w0) (1 - exp(-a)), log1p(t) and
+// f'(w0) exp(-a) / (1 + t). Without a, which may be large where a difference of two of these is small.
+fn lifted_beyond(slope: f32, a: f32) -> vec2<f32> {
     let e = exp_neg(min(a, X_CAP));
     let t = slope * e.y;
-    return vec2<f32>(a + log1p_pos(t), slope * e.x / (1.0 + t));
+    return vec2<f32>(log1p_pos(t), slope * e.x / (1.0 + t));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -39,19 +39,19 @@ fn flip_terms(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         sum.x += select(0.0, edge_weight(weights + e), is_on(node_state[edges[e].parent]));
     }
     let a = row_sum(local, sum).x;
-    let now = lifted(slope, a);
+    let now = lifted_beyond(slope, a);
     for (var e = begin + lane; e < end; e += LANES) {
         let edge = edges[e];
         let w = edge_weight(weights + e);
-        var term = 0.0;
+        var beyond = 0.0;
         if (is_on(node_state[edge.parent])) {
-            term = now.x - lifted(slope, max(a - w, 0.0)).x;
+            beyond = now.x - lifted_beyond(slope, max(a - w, 0.0)).x;
         } else {
-            term = lifted(now.y, w).x;
+            beyond = lifted_beyond(now.y, w).x;
         }
-        slots[edge.slot] = Slot(row, term);
+        slots[edge.slot] = Slot(row, w + beyond);
     }
     if (at_work && lane == 0u) {
-        node_state[2u * args.n_nodes + row] = now.x;
+        node_state[2u * args.n_nodes + row] = a + now.x;
     }
 }

@@ -9,7 +9,7 @@ mod params;
 mod stats;
 
 pub use crate::monitor::Monitor;
-pub use options::{Bound, EStepOptions, Start, Temper};
+pub use options::{Bound, EStepOptions, MIN_BETTER, Start, Temper};
 pub use params::Params;
 pub use stats::{BlockSums, Stats};
 

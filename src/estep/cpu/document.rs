@@ -6,7 +6,7 @@ use super::greedy::Search;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::{init_r, update_r};
 use crate::batch::Batch;
-use crate::estep::{EStepOptions, Params, Start, Stats};
+use crate::estep::{EStepOptions, MIN_BETTER, Params, Start, Stats};
 use crate::network::Graph;
 use crate::numeric::{sigmoid, softplus};
 use multiversion::multiversion;
@@ -137,7 +137,7 @@ impl DocState {
         for &start in tries {
             let (elbo, n) = self.solve(graph, batch, doc_ix, params, options, start, totals);
             n_alternations += n;
-            if elbo > best || elbo.is_nan() {
+            if elbo > best + f64::from(MIN_BETTER) || elbo.is_nan() {
                 best = elbo;
                 let Self { q, logit, terms, best, .. } = self;
                 best.clear();

@@ -3,6 +3,7 @@
 
 use super::{Array, Dispatch, Fault, Machine, Plan, Read};
 use crate::batch::{Chunk, Rows};
+use crate::estep::MIN_BETTER;
 use std::sync::Arc;
 
 /// Alternations, or rounds of a search, between two looks at which documents are done.
@@ -193,7 +194,7 @@ impl Flight {
         }
         // A bound that is no number must not go unnoticed.
         let better: Vec<bool> = (bounds.iter().zip(&self.best))
-            .map(|(bound, best)| is_first || bound > best || bound.is_nan())
+            .map(|(bound, best)| is_first || *bound > best + MIN_BETTER || bound.is_nan())
             .collect();
         for (doc_ix, _) in better.iter().enumerate().filter(|(_, better)| **better) {
             self.best[doc_ix] = bounds[doc_ix];

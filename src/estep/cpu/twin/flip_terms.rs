@@ -2,7 +2,7 @@
 
 use super::edge_terms::node_params;
 use super::{Memory, is_on, listed, row_sum};
-use crate::estep::cpu::greedy::lifted;
+use crate::estep::cpu::greedy::lifted_beyond;
 use crate::estep::device::{Args, Lanes, Slot};
 use multiversion::multiversion;
 
@@ -21,17 +21,17 @@ pub fn flip_terms(memory: &mut Memory, lanes: Lanes, args: &Args) {
         let parent_is_on =
             |memory: &Memory, e: usize| is_on(memory.node_state[memory.edges[e].parent as usize]);
         let [a] = row_sum(lanes, begin..end, |e| [if parent_is_on(memory, e) { w(memory, e) } else { 0.0 }]);
-        let (lift, slope) = lifted(params.slope, a);
+        let (log, slope) = lifted_beyond(params.slope, a);
         for e in begin..end {
             let w = w(memory, e);
             let m = if parent_is_on(memory, e) {
-                lift - lifted(params.slope, (a - w).max(0.0)).0
+                w + (log - lifted_beyond(params.slope, (a - w).max(0.0)).0)
             } else {
-                lifted(slope, w).0
+                w + lifted_beyond(slope, w).0
             };
             memory.slots[memory.edges[e].slot as usize] = Slot { child: row as u32, m };
         }
-        memory.node_state[2 * args.n_nodes as usize + row] = lift;
+        memory.node_state[2 * args.n_nodes as usize + row] = a + log;
     }
     memory.rows = rows;
 }
