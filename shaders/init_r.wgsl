@@ -1,13 +1,14 @@
-// The start of a document: q = 1/2 for topics, 1 for tokens; r = w / sum w (Sec. 4.1.3), and the edge terms there.
-// One row is a node. Also names the child of every slot, so that slots need not be uploaded.
+// Where r begins: r = w q / sum w q, which is w / sum w where all q are the same (Sec. 4.1.3), and the edge terms there.
+// One row is a node. Also names the child of every slot, so that slots need not be uploaded. The document is at work.
 
 @group(0) @binding(1) var<storage, read> network: array<u32>;
 @group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
 @group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
 @group(0) @binding(4) var<storage, read> rows: array<u32>;
-@group(0) @binding(5) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(6) var<storage, read_write> edge_state: array<EdgeState>;
-@group(0) @binding(7) var<storage, read_write> slots: array<Slot>;
+@group(0) @binding(5) var<storage, read_write> doc_state: array<atomic<u32>>;
+@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
+@group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
+@group(0) @binding(8) var<storage, read_write> slots: array<Slot>;
 
 @compute @workgroup_size(WORKGROUP)
 fn init_r(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -22,14 +23,14 @@ fn init_r(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
 
     var sum = vec4<f32>();
     for (var e = begin + lane; e < end; e += LANES) {
-        sum.x += edge_weight(weights + e);
+        sum.x += edge_weight(weights + e) * node_state[edges[e].parent];
     }
     let inverse = 1.0 / row_sum(local, sum).x;
     let slope = node_slope(node.id);
     var kappa = 0.0;
     for (var e = begin + lane; e < end; e += LANES) {
         let w = edge_weight(weights + e);
-        let r = w * inverse;
+        let r = w * node_state[edges[e].parent] * inverse;
         let terms = edge_terms(w, slope, r);
         edge_state[e] = EdgeState(r, terms.gain);
         slots[edges[e].slot] = Slot(row, terms.m);
@@ -37,8 +38,7 @@ fn init_r(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     }
     kappa = row_max(local, kappa);
     if (inside && lane == 0u) {
-        node_state[row] = select(1.0, 0.5, node.id < args.n_topics);
-        node_state[args.n_nodes + row] = 0.0;
         node_state[2u * args.n_nodes + row] = kappa;
+        atomicStore(&doc_state[node.doc_ix], 0u);
     }
 }

@@ -4,7 +4,7 @@
 use bytemuck::Zeroable;
 use naga::{AddressSpace, Expression, Literal, Module, ScalarKind, StorageAccess, TypeInner};
 use noisyor::batch::{DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
-use noisyor::estep::cpu::GROWTH;
+use noisyor::estep::cpu::{GROWTH, MIN_GAIN, Q_ON};
 use noisyor::estep::device::{Access, Args, Array, EdgeState, KERNELS, Kernel, Lanes, Slot, WORKGROUP};
 use noisyor::numeric::{R_MIN, X_CAP};
 use std::collections::BTreeSet;
@@ -119,8 +119,8 @@ fn records() -> Vec<Record> {
             accelerate,
             tolerance,
             inverse_temperature,
-            pad_0,
-            pad_1,
+            q_start,
+            pad,
         }),
         record!(DocRecord { node_begin, token_begin, edge_begin, count }),
         record!(NodeRecord { id, edge_begin, slot_begin, doc_ix }),
@@ -174,7 +174,7 @@ fn element(array: Array) -> (&'static str, usize) {
     }
     match array {
         Array::Network | Array::Rows | Array::EdgeOwners | Array::Positions | Array::DocState => of::<u32>(),
-        Array::NodeState | Array::DocBounds | Array::EdgeTotals => of::<f32>(),
+        Array::NodeState | Array::DocBounds | Array::EdgeTotals | Array::Kept => of::<f32>(),
         Array::Docs => of::<DocRecord>(),
         Array::Nodes => of::<NodeRecord>(),
         Array::Edges => of::<EdgeRecord>(),
@@ -223,6 +223,8 @@ fn constants_are_the_rust_ones() {
         ("X_CAP", f64::from(X_CAP)),
         ("R_MIN", f64::from(R_MIN)),
         ("GROWTH", f64::from(GROWTH)),
+        ("MIN_GAIN", f64::from(MIN_GAIN)),
+        ("Q_ON", f64::from(Q_ON)),
     ];
     let mut seen = BTreeSet::new();
     for (kernel, lanes, module) in modules() {
@@ -235,10 +237,11 @@ fn constants_are_the_rust_ones() {
         assert!(seen.contains(&(kernel.name, "WORKGROUP")), "{kernel:?}");
     }
     // A constant that was renamed would be compared with nothing.
-    let with_numbers = ["init_r", "r_update", "q_update", "node_bound", "gradient"];
+    let with_numbers = ["flip_terms", "init_r", "r_update", "q_update", "node_bound", "gradient"];
     with_numbers.into_iter().for_each(|name| assert!(seen.contains(&(name, "X_CAP")), "{name}"));
     with_numbers.into_iter().for_each(|name| assert!(seen.contains(&(name, "R_MIN")), "{name}"));
     assert!(seen.contains(&("r_update", "GROWTH")));
+    assert!(seen.contains(&("flip_best", "MIN_GAIN")) && seen.contains(&("flip_best", "Q_ON")));
 }
 
 #[test]

@@ -15,14 +15,15 @@ struct Args {
     // Where the node parameters begin in `network`.
     params_begin: u32,
     n_topics: u32,
-    // Alternations since T = 1; a document that moved in none of the last one is done.
+    // Alternations since T = 1, or rounds of a search; a document that moved in none of the last one is done.
     alternation: u32,
     // 1: accelerated r iterations; 0: Eq. 10 as it stands.
     accelerate: u32,
     tolerance: f32,
     inverse_temperature: f32,
-    pad_0: u32,
-    pad_1: u32,
+    // q of topics to begin with.
+    q_start: f32,
+    pad: u32,
 }
 
 struct DocRecord {
@@ -45,6 +46,7 @@ struct EdgeRecord {
 }
 
 struct EdgeState {
+    // In a search, at a topic's first edge: the edge from the parent that comes on with it, counted from the first, or -1.
     r: f32,
     // While q and r alternate: the slope of a in r, Eq. 10's numerator without q and r. Then: the gradient term of Eq. 13.
     term: f32,

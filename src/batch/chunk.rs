@@ -133,7 +133,7 @@ impl Chunk {
         self.n_docs() + self.n_nodes() + self.n_edges()
     }
 
-    /// Entries of the longest row that a node has.
+    /// Entries of the longest row that a node or a document has.
     pub fn longest_row(&self) -> usize {
         let long = self.rows.colours.iter().chain([&self.rows.several_parents]).map(|spans| spans[1]);
         let rows = long.flat_map(|span| &self.rows.list[span.begin as usize..][..span.len as usize]);
@@ -141,7 +141,8 @@ impl Chunk {
             let (node, next) = (self.nodes[row as usize], self.nodes[row as usize + 1]);
             (next.edge_begin - node.edge_begin + next.slot_begin - node.slot_begin) as usize
         };
-        rows.map(n_entries).max().unwrap_or(0)
+        let docs = self.docs.windows(2).map(|pair| (pair[1].node_begin - pair[0].node_begin) as usize);
+        rows.map(n_entries).chain(docs).max().unwrap_or(0)
     }
 
     /// Number of touched edges, over all blocks.

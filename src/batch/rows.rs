@@ -86,16 +86,29 @@ impl Rows {
     /// The rows that alternations need and for which `keep` holds, to stand at `begin` of the same array.
     pub fn filter(&self, begin: usize, keep: impl Fn(u32) -> bool) -> Self {
         let mut rows = Self::default();
-        let mut filter = |spans: Spans| {
-            spans.map(|span| {
-                let from = rows.list.len();
-                let all = &self.list[span.begin as usize..][..span.len as usize];
-                rows.list.extend(all.iter().copied().filter(|&row| keep(row)));
-                Span { begin: (begin + from) as u32, len: (rows.list.len() - from) as u32 }
-            })
-        };
-        let several_parents = filter(self.several_parents);
-        let colours = self.colours.iter().map(|&spans| filter(spans)).collect();
-        Self { several_parents, colours, ..rows }
+        rows.several_parents = rows.take(self, self.several_parents, begin, &keep);
+        rows.colours = self.colours.iter().map(|&spans| rows.take(self, spans, begin, &keep)).collect();
+        rows
+    }
+
+    /// The same for the rows that only a search needs, behind those in `rows`.
+    pub fn filter_others(
+        &self,
+        begin: usize,
+        keep: impl Fn(u32) -> bool,
+        keep_doc: impl Fn(u32) -> bool,
+        rows: &mut Self,
+    ) {
+        rows.few_parents = rows.take(self, self.few_parents, begin, keep);
+        rows.docs = rows.take(self, self.docs, begin, keep_doc);
+    }
+
+    fn take(&mut self, from: &Self, spans: Spans, begin: usize, keep: impl Fn(u32) -> bool) -> Spans {
+        spans.map(|span| {
+            let at = self.list.len();
+            let all = &from.list[span.begin as usize..][..span.len as usize];
+            self.list.extend(all.iter().copied().filter(|&row| keep(row)));
+            Span { begin: (begin + at) as u32, len: (self.list.len() - at) as u32 }
+        })
     }
 }

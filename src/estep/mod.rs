@@ -9,7 +9,7 @@ mod params;
 mod stats;
 
 pub use crate::monitor::Monitor;
-pub use options::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, Start, Temper};
+pub use options::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, MIN_BETTER, Start, Temper};
 pub use params::Params;
 pub use stats::{BlockSums, Stats};
 

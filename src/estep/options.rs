@@ -62,8 +62,11 @@ pub enum Start {
     Best,
 }
 
+/// A later start must be better by this many nats: below it both came to the same optimum, and rounding would decide.
+pub const MIN_BETTER: f32 = 1e-3;
+
 impl Start {
-    /// The starts to try, the best of which wins; of equals, the first.
+    /// The starts to try, the best of which wins; of equals (to [`MIN_BETTER`]), the first.
     pub fn tries(self) -> &'static [Self] {
         const TEMPERED: Start = Start::Tempered(Temper { from: 4.0, alternations: 12 });
         match self {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Chunks of a weight step that are packed.
 const CHUNKS: usize = 3;
-/// Alternations that are started at once.
+/// Alternations, or rounds of a search, that are started at once.
 const BURST: usize = 4;
 /// Bytes between the arguments of two dispatches, at most.
 const STRIDE: u64 = 256;
@@ -48,6 +48,7 @@ pub(super) fn device_need(
     let mut need = DeviceNeed::default();
     let parts = [(&survey.train, survey.n_batches, true), (&survey.valid, 1, false)];
     let mut per_size = 0.0;
+    let n_levels = graph.levels().into_iter().max().unwrap_or(0);
     for (part, n_batches, gradients) in parts {
         let of_batch = part.n_items.div_ceil(n_batches.max(1));
         let items = &part.first_slice[..part.first_slice.len().min(of_batch)];
@@ -57,6 +58,7 @@ pub(super) fn device_need(
             keep_q: false,
             n_topics: graph.n_topics() as u32,
             n_edges: graph.n_edges() as u32,
+            n_levels,
         };
         let chunks = first_chunks(graph, docs, items, options, gradients, limits);
         let size: usize = chunks.iter().map(Chunk::size).sum();
@@ -95,13 +97,20 @@ fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &Plan, chunk: &Chu
             *size = grown(n_bytes as u64);
         }
     }
-    let bursts = (plan.options.max_alternations as usize).min(BURST);
-    let n_dispatches = plan.start(chunk).len() + bursts * plan.alternation(chunk, &chunk.rows, 0).len();
     let args = sizes.entry((None, 0)).or_default();
-    *args = (*args).max(2 * STRIDE * n_dispatches.max(plan.finish(chunk).len()) as u64);
+    let n_dispatches = plan.tries().iter().map(|plan| most_dispatches(plan, chunk)).max().unwrap_or(0);
+    *args = (*args).max(2 * STRIDE * n_dispatches as u64);
     let read = 4 * (chunk.n_docs() + chunk.n_touched_edges() + 2 * chunk.touched_ids.len()) as u64;
     let staging = sizes.entry((None, 1)).or_default();
     if *staging < read {
         *staging = (read + read / 4).next_multiple_of(16);
     }
+}
+
+/// Dispatches of the longest submission, where one start is tried.
+fn most_dispatches(plan: &Plan, chunk: &Chunk) -> usize {
+    let bursts = (plan.options.max_alternations as usize).min(BURST);
+    let alternations = bursts * plan.alternation(chunk, &chunk.rows, 0).len();
+    let rounds = if plan.searches() { BURST * plan.round(chunk, &chunk.rows, 0).len() } else { 0 };
+    (plan.start(chunk).len() + alternations.max(rounds)).max(plan.finish(chunk).len())
 }

@@ -61,6 +61,31 @@ fn a_tempered_start_agrees() {
 }
 
 #[test]
+fn every_start_agrees_on_flat_and_on_deep_networks() {
+    for start in [Start::Plain, Start::Greedy, Start::Best] {
+        for bound in [Bound::Tail, Bound::Local, Bound::Full] {
+            let options = EStepOptions { start, bound, ..EStepOptions::default() };
+            let name = |what: &str| format!("{what}, {start:?}, {bound}");
+            let case = Case { name: name("sample"), ..Case::sample(300) }.options(options.clone());
+            assert_parity(&case);
+            let tiny = Case::preset("tiny", 300);
+            assert_parity(&Case { name: name("tiny"), ..tiny }.options(options));
+        }
+    }
+}
+
+#[test]
+fn a_greedy_start_is_another_than_a_plain_one() {
+    // Otherwise the agreement of greedy starts would say nothing.
+    let run = |start| Case::sample(300).options(EStepOptions { start, ..EStepOptions::default() }).on_twins();
+    let [plain, greedy, best] = [Start::Plain, Start::Greedy, Start::Best].map(run);
+    let higher = |a: &Ran, b: &Ran| a.elbo.iter().zip(&b.elbo).filter(|(a, b)| **a > **b + 0.01).count();
+    assert!(higher(&greedy, &plain) > 3, "{} documents of 300 gain", higher(&greedy, &plain));
+    assert_eq!((higher(&greedy, &best), higher(&plain, &best)), (0, 0), "the best of them is the best");
+    assert!(best.stats.n_alternations > greedy.stats.n_alternations + plain.stats.n_alternations);
+}
+
+#[test]
 fn a_fixed_number_of_alternations_agrees() {
     // Not a multiple of the alternations between two looks at the documents.
     let options = EStepOptions { tolerance: 0.0, max_alternations: 15, ..EStepOptions::default() };

@@ -21,6 +21,9 @@ impl Contract {
                 "edge_sums" => contract.add_edge_sum(chunk, at),
                 "node_sums" => contract.add_node_sum(chunk, at),
                 "doc_bound" => contract.add_doc_bound(chunk, chunk.rows.list[at] as usize),
+                "flip_best" => {
+                    contract.add_flip(chunk, memory, chunk.rows.list[at] as usize, &dispatch.args);
+                }
                 name => contract.add_node(name, chunk, memory, chunk.rows.list[at] as usize, &dispatch.args),
             }
         }
@@ -45,15 +48,55 @@ impl Contract {
         let places: Vec<usize> = chunk.edges[edges.clone()].iter().map(|edge| edge.slot as usize).collect();
         let m = places.iter().map(|slot| 2 * slot + 1);
         let doc_ix = node.doc_ix as usize;
-        if matches!(kernel, "q_update" | "r_update") {
+        let slots = node.slot_begin as usize..next.slot_begin as usize;
+        if !matches!(kernel, "init_q" | "init_r" | "node_bound" | "gradient") {
             self.read(Array::DocState, [doc_ix]);
-            if memory[&Array::DocState][doc_ix] < args.alternation {
+            let least = if matches!(kernel, "keep" | "restore") { 1 } else { args.alternation };
+            if memory[&Array::DocState][doc_ix] < least {
                 return;
             }
         }
         match kernel {
+            "init_q" => {
+                self.write(Array::DocState, [doc_ix]);
+                self.write(Array::NodeState, [q, log_odds]);
+            }
+            "flip_terms" => {
+                self.read(Array::NodeState, parents);
+                self.write(Array::NodeState, [kappa]);
+                self.write(Array::Slots, places.iter().flat_map(|slot| [2 * slot, 2 * slot + 1]));
+            }
+            "flip_gain" => {
+                let children = slots.clone().map(|slot| memory[&Array::Slots][2 * slot] as usize);
+                self.read(Array::NodeState, children.chain([q, kappa]));
+                self.read(Array::Slots, slots.flat_map(|slot| [2 * slot, 2 * slot + 1]));
+                self.write(Array::NodeState, [log_odds, kappa]);
+            }
+            "flip_chain" => {
+                self.read(Array::NodeState, [q]);
+                if edges.is_empty() || f32::from_bits(memory[&Array::NodeState][q]) > 0.5 {
+                    return;
+                }
+                let values = parents.iter().map(|parent| 2 * n_nodes + parent);
+                self.read(Array::NodeState, parents.iter().copied().chain(values).chain([log_odds]));
+                self.read(Array::Slots, m);
+                self.write(Array::NodeState, [kappa]);
+                self.write(Array::EdgeState, [2 * edges.start]);
+            }
+            "keep" => {
+                self.read(Array::NodeState, [q]);
+                self.read(Array::EdgeState, edges.clone().map(|e| 2 * e));
+                self.write(Array::Kept, edges.map(|e| n_nodes + e).chain([q]));
+            }
+            "restore" => {
+                self.read(Array::Kept, edges.clone().map(|e| n_nodes + e).chain([q]));
+                self.write(Array::NodeState, [q]);
+                self.write(Array::EdgeState, edges.map(|e| 2 * e));
+            }
             "init_r" => {
-                self.write(Array::NodeState, [q, log_odds, kappa]);
+                self.read(Array::NodeState, parents);
+                self.write(Array::DocState, [doc_ix]);
+                self.write(Array::NodeState, [kappa]);
                 self.write(Array::EdgeState, edges.flat_map(|e| [2 * e, 2 * e + 1]));
                 self.write(Array::Slots, places.iter().flat_map(|slot| [2 * slot, 2 * slot + 1]));
             }
@@ -65,7 +108,6 @@ impl Contract {
                 self.write(Array::Slots, m);
             }
             "q_update" => {
-                let slots = node.slot_begin as usize..next.slot_begin as usize;
                 let children = slots.clone().map(|slot| memory[&Array::Slots][2 * slot] as usize);
                 self.read(Array::NodeState, parents.into_iter().chain(children).chain([q]));
                 self.read(Array::Slots, m.chain(slots.flat_map(|slot| [2 * slot, 2 * slot + 1])));
@@ -92,6 +134,30 @@ impl Contract {
         let nodes = chunk.docs[row].node_begin as usize..chunk.docs[row + 1].node_begin as usize;
         self.read(Array::NodeState, nodes.map(|node| 2 * chunk.n_nodes() + node));
         self.write(Array::DocBounds, [row]);
+    }
+
+    /// A flip makes q of a topic that is on that of one that is off, and the other way round; of which topics hangs on all values.
+    fn add_flip(&mut self, chunk: &Chunk, memory: &Memory, row: usize, args: &Args) {
+        self.read(Array::DocState, [row]);
+        let topics = chunk.docs[row].node_begin as usize..chunk.docs[row].token_begin as usize;
+        if memory[&Array::DocState][row] < args.alternation {
+            return;
+        }
+        let gains = |topic: usize| f32::from_bits(memory[&Array::NodeState][2 * chunk.n_nodes() + topic]);
+        let flips = topics.clone().any(|topic| gains(topic) > MIN_GAIN);
+        for topic in topics {
+            self.read(Array::NodeState, [topic, 2 * chunk.n_nodes() + topic]);
+            let edges = chunk.nodes[topic].edge_begin as usize..chunk.nodes[topic + 1].edge_begin as usize;
+            self.read(Array::EdgeState, edges.take(1).map(|e| 2 * e));
+            if flips {
+                let is_on = f32::from_bits(memory[&Array::NodeState][topic]) > 0.5;
+                let flipped: f32 = if is_on { 1.0 - Q_ON } else { Q_ON };
+                self.may_write.insert((Array::NodeState, topic), flipped.to_bits());
+            }
+        }
+        if flips {
+            self.may_write.insert((Array::DocState, row), args.alternation + 1);
+        }
     }
 
     fn positions(chunk: &Chunk, owner: usize) -> impl Iterator<Item = usize> {
@@ -164,7 +230,9 @@ fn every_kernel_reads_and_writes_the_words_of_its_contract_and_no_others() {
     with_gpu(|gpu| {
         let mut seen = BTreeSet::new();
         for (case, poison) in cases().iter().flat_map(|case| POISONS.map(|poison| (case, poison))) {
-            let (chunk, plan) = (&case.chunk, &case.plan);
+            let (chunk, plans) = (&case.chunk, case.plan.tries());
+            let [plan, .., plain] = &plans[..] else { panic!("one start") };
+            assert!(plan.searches() && !plain.searches());
             let mut memory = case.memory(poison);
             let mut run = |memory: &mut Memory, dispatches: Vec<Dispatch>| {
                 for dispatch in dispatches {
@@ -179,12 +247,23 @@ fn every_kernel_reads_and_writes_the_words_of_its_contract_and_no_others() {
                     *memory = case.run_twins(memory, &[dispatch]);
                 }
             };
-            run(&mut memory, plan.start(chunk));
-            run(&mut memory, plan.alternation(chunk, &chunk.rows, 0));
             // Every other document is done: it stays as it is.
-            let state = memory.get_mut(&Array::DocState).unwrap();
-            state.iter_mut().enumerate().for_each(|(doc_ix, state)| *state = doc_ix as u32 % 2);
+            let every_other = |memory: &mut Memory| {
+                let state = memory.get_mut(&Array::DocState).unwrap();
+                state.iter_mut().enumerate().for_each(|(doc_ix, state)| *state = doc_ix as u32 % 2);
+            };
+            run(&mut memory, plain.start(chunk));
+            run(&mut memory, plan.start(chunk));
+            run(&mut memory, plan.round(chunk, &chunk.rows, 0));
+            every_other(&mut memory);
+            run(&mut memory, plan.round(chunk, &chunk.rows, 1));
+            run(&mut memory, plan.settle(chunk));
+            run(&mut memory, plan.alternation(chunk, &chunk.rows, 0));
+            every_other(&mut memory);
             run(&mut memory, plan.alternation(chunk, &chunk.rows, 1));
+            every_other(&mut memory);
+            run(&mut memory, plan.keep(chunk));
+            run(&mut memory, plan.restore(chunk));
             run(&mut memory, plan.finish(chunk));
         }
         assert_eq!(seen.len(), KERNELS.len());
@@ -200,7 +279,8 @@ fn a_run_fills_all_state_and_all_outputs_from_nothing_but_the_inputs() {
                 let memory = case.memory(poison);
                 let twin = case.run_twins(&memory, &dispatches);
                 let on_gpu = case.run_gpu(gpu, &memory, &dispatches, poison);
-                for (array, words) in twin.range(Array::NodeState..).chain(on_gpu.range(Array::NodeState..)) {
+                let state = Array::NodeState..Array::Kept; // one start keeps nothing
+                for (array, words) in twin.range(state.clone()).chain(on_gpu.range(state)) {
                     let numbers = words.iter().all(|&word| f32::from_bits(word).is_finite());
                     assert!(numbers, "{}: poison left in {array:?}", case.name);
                 }
@@ -209,7 +289,7 @@ fn a_run_fills_all_state_and_all_outputs_from_nothing_but_the_inputs() {
                 };
                 let kept: [Vec<Vec<u32>>; 3] = [&memory, &twin, &on_gpu].map(inputs);
                 assert!(kept[0] == kept[1] && kept[0] == kept[2], "{}: inputs were written", case.name);
-                on_gpu.range(Array::DocState..).map(|(_, words)| words.clone()).collect::<Vec<_>>()
+                on_gpu.range(Array::DocState..Array::Kept).map(|(_, words)| words.clone()).collect::<Vec<_>>()
             });
             assert_eq!(one, other, "{}: the bits depend on what was there before", case.name);
         }

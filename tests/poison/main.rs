@@ -16,12 +16,13 @@ use noisyor::batch::{Chunk, ChunkLimits, Chunks};
 use noisyor::corpus::Item;
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::cpu::twin::TwinMachine;
+use noisyor::estep::cpu::{MIN_GAIN, Q_ON};
 use noisyor::estep::device::{
     Args, Array, DOC_BOUND, DeviceEStep, DeviceOptions, Dispatch, Fault, KERNELS, Lanes, MAX_GROUPS, Machine,
     Plan, Read, Spent, network_words,
 };
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
-use noisyor::estep::{Bound, DocResults, EStep, EStepOptions, Monitor, Params, Stats, Work};
+use noisyor::estep::{Bound, DocResults, EStep, EStepOptions, Monitor, Params, Start, Stats, Work};
 use noisyor::network::Network;
 use noisyor::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,11 +78,12 @@ impl Case {
         let chunk = chunks.next().unwrap();
         assert_eq!(chunk.n_docs(), docs.len(), "one chunk holds all of them");
         let plan = Plan {
-            options: EStepOptions { bound, ..EStepOptions::default() },
+            options: EStepOptions { bound, start: Start::Best, ..EStepOptions::default() },
             gradients: true,
             keep_q: true,
             n_topics: graph.n_topics() as u32,
             n_edges: graph.n_edges() as u32,
+            n_levels: params.n_levels,
         };
         Self { name: format!("{name}, {bound}"), chunk, plan, network: network_words(graph, params) }
     }
@@ -134,11 +136,14 @@ impl Case {
         after
     }
 
-    /// All dispatches of a run of so many alternations.
+    /// All dispatches of a run of so many alternations, after as many rounds of the search.
     fn dispatches(&self, n_alternations: u32) -> Vec<Dispatch> {
-        let (chunk, plan) = (&self.chunk, &self.plan);
+        let (chunk, plan) = (&self.chunk, &self.plan.tries()[0]);
+        assert!(plan.searches());
+        let rounds = (0..n_alternations).flat_map(|at| plan.round(chunk, &chunk.rows, at));
         let alternations = (0..n_alternations).flat_map(|at| plan.alternation(chunk, &chunk.rows, at));
-        plan.start(chunk).into_iter().chain(alternations).chain(plan.finish(chunk)).collect()
+        let start = plan.start(chunk).into_iter().chain(rounds).chain(plan.settle(chunk));
+        start.chain(alternations).chain(plan.finish(chunk)).collect()
     }
 }
 

@@ -7,13 +7,13 @@ use super::greedy::Search;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::{init_r, update_r};
 use crate::batch::Batch;
-use crate::estep::{EStepOptions, Params, Start, Stats};
+use crate::estep::{EStepOptions, MIN_BETTER, Params, Start, Stats};
 use crate::network::Graph;
 use crate::numeric::{sigmoid, softplus};
 use multiversion::multiversion;
 
-/// Where every q starts.
-const Q_START: f32 = 0.5;
+/// Where every q begins, unless a search comes first.
+pub const Q_START: f32 = 0.5;
 
 /// Memory of one thread: q, log-odds and bound of a batch, per-edge arrays of one document.
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ impl DocState {
         for &start in tries {
             let (bound, n) = self.solve_from(doc, start, totals);
             n_alternations += n;
-            if bound > best_bound || bound.is_nan() {
+            if bound > best_bound + f64::from(MIN_BETTER) || bound.is_nan() {
                 best_bound = bound;
                 best.clear();
                 self.save(doc, &mut best);

@@ -44,9 +44,16 @@ pub(super) struct Search {
 /// `(beta(w0 + a) - beta(w0), f'(w0 + a))` where the slope is `f'(w0)`.
 #[inline(always)]
 fn lifted(slope: f32, a: f32) -> (f32, f32) {
+    let (log, slope_now) = lifted_beyond(slope, a);
+    (a + log, slope_now)
+}
+
+/// The same, less a.
+#[inline(always)]
+pub(super) fn lifted_beyond(slope: f32, a: f32) -> (f32, f32) {
     let (e, one_minus_e) = exp_neg(a.min(X_CAP));
     let t = slope * one_minus_e;
-    (a + log1p_pos(t), slope * e / (1.0 + t))
+    (log1p_pos(t), slope * e / (1.0 + t))
 }
 
 impl DocState {

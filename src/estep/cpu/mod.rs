@@ -12,6 +12,8 @@ mod q_sweep;
 mod r_update;
 pub mod twin;
 
+pub use document::Q_START;
+pub use greedy::{MIN_GAIN, Q_ON};
 pub use probe::Probe;
 pub use r_update::GROWTH;
 

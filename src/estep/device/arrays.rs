@@ -22,9 +22,10 @@ pub enum Array {
     EdgeOwners,
     /// Nodes of the chunk by touched node.
     Positions,
-    /// Per document: 1 + the last alternation in which it moved.
+    /// Per document: 1 + the last alternation or round of a search in which it moved. Between two starts: whether it is concerned.
     DocState,
-    /// Three sections, each a number per node: q; log-odds, in the end `count q`; kappa, then the bound's term, in the end the leak's.
+    /// Three sections, each a number per node: q; log-odds, in the end `count q`; kappa, then the bound's term, in the end the
+    /// leak's. In a search: q; what a topic on is worth; what a node gains by its parents, then what a topic's flip gains.
     NodeState,
     /// [`EdgeState`]s.
     EdgeState,
@@ -36,11 +37,13 @@ pub enum Array {
     EdgeTotals,
     /// Q and L of every touched node.
     NodeTotals,
+    /// q of every node, then r of every edge, at the best of several starts so far; only there if several are tried.
+    Kept,
 }
 
 impl Array {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Network,
         Self::Docs,
         Self::Nodes,
@@ -56,6 +59,7 @@ impl Array {
         Self::DocBounds,
         Self::EdgeTotals,
         Self::NodeTotals,
+        Self::Kept,
     ];
 
     /// Its name in the shaders.
@@ -76,6 +80,7 @@ impl Array {
             Self::DocBounds => "doc_bounds",
             Self::EdgeTotals => "edge_totals",
             Self::NodeTotals => "node_totals",
+            Self::Kept => "kept",
         }
     }
 }
@@ -84,7 +89,7 @@ impl Array {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
 pub struct EdgeState {
-    /// r.
+    /// r. In a search, at a topic's first edge: the edge from the parent that comes on with it, counted from the first, or -1.
     pub r: f32,
     /// While q and r alternate: the slope of a in r, Eq. 10's numerator without q and r. Then: the edge's gradient term.
     pub term: f32,
@@ -116,7 +121,7 @@ pub struct Args {
     pub params_begin: u32,
     /// Topics of the network.
     pub n_topics: u32,
-    /// Alternations since T = 1.
+    /// Alternations since T = 1, or rounds of a search.
     pub alternation: u32,
     /// 1: accelerated r iterations; 0: Eq. 10 as it stands.
     pub accelerate: u32,
@@ -124,8 +129,8 @@ pub struct Args {
     pub tolerance: f32,
     /// 1 / T.
     pub inverse_temperature: f32,
+    /// q of topics to begin with.
+    pub q_start: f32,
     /// Uniform structs come in multiples of 16 bytes.
-    pub pad_0: u32,
-    /// As above.
-    pub pad_1: u32,
+    pub pad: u32,
 }

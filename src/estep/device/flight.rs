@@ -1,157 +1,17 @@
-//! One chunk's way through the kernels: load, alternate until every document stands still, then bounds and sums.
+//! One chunk's way through the kernels: load, search where that is the start, alternate until every document stands still, then
+//! bounds and sums. Where several starts are tried, all of that but the sums for each of them.
 
-use super::{Args, Array, Dispatch, Fault, Kernel, Lanes, Machine, Read};
-use super::{DOC_BOUND, EDGE_SUMS, GRADIENT, INIT_R, NODE_BOUND, NODE_SUMS, Q_UPDATE, R_UPDATE};
-use crate::batch::{Chunk, Rows, Span, Spans};
-use crate::estep::{EStepOptions, Params};
-use crate::network::Graph;
+use super::{Array, Dispatch, Fault, Machine, Plan, Read};
+use crate::batch::{Chunk, Rows};
+use crate::estep::MIN_BETTER;
 use std::sync::Arc;
 
-/// Alternations between two looks at which documents are done.
+/// Alternations, or rounds of a search, between two looks at which documents are done.
 const BURST: u32 = 4;
 /// The lists of rows are made anew when at most this share of their nodes is still at work. (Threads of documents that are done
 /// return at once, but a few documents take ten times the alternations of most: without this the sample takes four times as
 /// long on software Vulkan, `dblp` a third longer.)
 const COMPACT_AT: f64 = 0.75;
-
-/// What is the same for all chunks of a run.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// How to run.
-    pub options: EStepOptions,
-    /// Whether the gradient sums are wanted.
-    pub gradients: bool,
-    /// Whether q is read back.
-    pub keep_q: bool,
-    /// Topics of the network.
-    pub n_topics: u32,
-    /// Edges of the network: where the node parameters begin.
-    pub n_edges: u32,
-}
-
-/// The network's parameters as kernels read them: weights, then slope, bias, tail and first edge of every node.
-pub fn network_words(graph: &Graph, params: &Params) -> Vec<u32> {
-    let weights = params.edge.iter().map(|w| w.to_bits());
-    let nodes = (0..graph.n_nodes()).flat_map(|node| {
-        let tail = params.tail.get(node).copied().unwrap_or(0.0);
-        let first_edge = graph.edge_offsets()[node];
-        [params.slope[node].to_bits(), params.bias[node].to_bits(), tail.to_bits(), first_edge]
-    });
-    weights.chain(nodes).collect()
-}
-
-impl Plan {
-    /// Alternations above T = 1.
-    fn n_hot(&self) -> u32 {
-        let temperature =
-            |&a: &u32| self.options.start.temper().is_some_and(|temper| temper.temperature(a) != 1.0);
-        (0..self.options.max_alternations).take_while(temperature).count() as u32
-    }
-
-    /// How long a document took, by its state: alternations, and whether it had not converged.
-    pub fn n_alternations(&self, doc_state: u32) -> (u32, bool) {
-        let (most, hot) = (self.options.max_alternations, self.n_hot());
-        match hot + doc_state + 1 {
-            n if self.options.tolerance > 0.0 && n <= most => (n, false),
-            _ => (most, self.options.tolerance > 0.0),
-        }
-    }
-
-    fn args(&self, chunk: &Chunk) -> Args {
-        Args {
-            n_nodes: chunk.n_nodes() as u32,
-            params_begin: self.n_edges,
-            n_topics: self.n_topics,
-            accelerate: u32::from(self.options.accelerate_r),
-            tolerance: f32::INFINITY,
-            inverse_temperature: 1.0,
-            ..Args::default()
-        }
-    }
-
-    /// The dispatches of the start.
-    pub fn start(&self, chunk: &Chunk) -> Vec<Dispatch> {
-        let mut list = Vec::new();
-        let rows = [chunk.rows.several_parents, chunk.rows.few_parents];
-        rows.into_iter().for_each(|spans| dispatch(&mut list, &INIT_R, spans, self.args(chunk)));
-        list
-    }
-
-    /// The dispatches of one alternation: q sweeps colour by colour, then r iterations.
-    pub fn alternation(&self, chunk: &Chunk, rows: &Rows, alternation: u32) -> Vec<Dispatch> {
-        let mut args = self.args(chunk);
-        let hot = self.n_hot();
-        if let Some(temper) = self.options.start.temper() {
-            args.inverse_temperature = 1.0 / temper.temperature(alternation);
-        }
-        // Above T = 1, and without a tolerance, nobody is ever done.
-        if alternation >= hot && self.options.tolerance > 0.0 {
-            (args.alternation, args.tolerance) = (alternation - hot, self.options.tolerance);
-        }
-        let mut list = Vec::new();
-        for _ in 0..self.options.q_sweeps {
-            rows.colours.iter().for_each(|&spans| dispatch(&mut list, &Q_UPDATE, spans, args));
-        }
-        for _ in 0..self.options.r_iterations {
-            dispatch(&mut list, &R_UPDATE, rows.several_parents, args);
-        }
-        list
-    }
-
-    /// The dispatches of the end: bounds, and sums where they are wanted.
-    pub fn finish(&self, chunk: &Chunk) -> Vec<Dispatch> {
-        let (args, mut list) = (self.args(chunk), Vec::new());
-        let nodes = [chunk.rows.several_parents, chunk.rows.few_parents];
-        nodes.into_iter().for_each(|spans| dispatch(&mut list, &NODE_BOUND, spans, args));
-        dispatch(&mut list, &DOC_BOUND, chunk.rows.docs, args);
-        if self.gradients {
-            nodes.into_iter().for_each(|spans| dispatch(&mut list, &GRADIENT, spans, args));
-            let n_short = chunk.blocks.iter().map(|block| block.touched[0].len()).sum::<usize>();
-            let touched = [n_short as u32, chunk.touched_ids.len() as u32];
-            let edges = [chunk.touched[n_short].edge_begin, chunk.n_touched_edges() as u32];
-            let spans = |[middle, end]: [u32; 2]| {
-                [Span { begin: 0, len: middle }, Span { begin: middle, len: end - middle }]
-            };
-            dispatch(&mut list, &EDGE_SUMS, spans(edges), args);
-            dispatch(&mut list, &NODE_SUMS, spans(touched), args);
-        }
-        list
-    }
-
-    /// The arrays of a chunk, in bytes.
-    pub fn array_bytes(&self, chunk: &Chunk) -> Vec<(Array, usize)> {
-        let (n_docs, n_nodes, n_edges) = (chunk.n_docs(), chunk.n_nodes(), chunk.n_edges());
-        vec![
-            (Array::Docs, 16 * chunk.docs.len()),
-            (Array::Nodes, 16 * chunk.nodes.len()),
-            (Array::Edges, 8 * n_edges),
-            (Array::Rows, 8 * chunk.rows.list.len()), // the lists, and room for them made anew
-            (Array::Touched, 8 * chunk.touched.len()),
-            (Array::EdgeOwners, 4 * chunk.edge_owners.len()),
-            (Array::Positions, 4 * chunk.positions.len()),
-            (Array::DocState, 4 * n_docs),
-            (Array::NodeState, 12 * n_nodes),
-            (Array::EdgeState, 8 * n_edges),
-            (Array::Slots, 8 * n_edges),
-            (Array::DocBounds, 4 * n_docs),
-            (Array::EdgeTotals, 4 * chunk.n_touched_edges()),
-            (Array::NodeTotals, 8 * chunk.touched_ids.len()),
-        ]
-    }
-}
-
-/// Adds the dispatches for short and for long rows.
-fn dispatch(list: &mut Vec<Dispatch>, kernel: &'static Kernel, spans: Spans, args: Args) {
-    for (lanes, span) in Lanes::ALL.into_iter().zip(spans) {
-        if span.len > 0 {
-            list.push(Dispatch {
-                kernel,
-                lanes,
-                args: Args { row_begin: span.begin, n_rows: span.len, ..args },
-            });
-        }
-    }
-}
 
 /// Loads a chunk's arrays.
 pub(super) fn load(machine: &mut dyn Machine, set: usize, plan: &Plan, chunk: &Chunk) -> Result<(), Fault> {
@@ -168,22 +28,50 @@ pub(super) fn load(machine: &mut dyn Machine, set: usize, plan: &Plan, chunk: &C
     machine.write(set, Array::DocState, 0, bytemuck::cast_slice(&vec![0u32; chunk.n_docs()]))
 }
 
+/// What a flight waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Rounds of the search.
+    Search,
+    /// Alternations.
+    Alternate,
+    /// The bounds of one of several starts.
+    Compare,
+    /// The results.
+    Finish,
+}
+
 /// A chunk on a device.
 pub(super) struct Flight {
     pub(super) chunk: Arc<Chunk>,
     set: usize,
+    /// One plan for each start, and which is at hand.
+    plans: Vec<Plan>,
+    at: usize,
+    phase: Phase,
     rows: Rows,
     /// Nodes in `rows`.
     n_nodes: usize,
-    alternation: u32,
+    /// Rounds or alternations that were started.
+    step: u32,
     doc_state: Vec<u32>,
-    finishing: bool,
+    spent: Vec<Alternations>,
+    /// Every document's best bound, where several starts are tried.
+    best: Vec<f32>,
+}
+
+/// How long a document took, over all starts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Alternations {
+    pub(super) n: u32,
+    /// How often it had not converged.
+    pub(super) n_unconverged: u32,
 }
 
 /// What a chunk's flight brings home.
 pub(super) struct Landed {
     pub(super) chunk: Arc<Chunk>,
-    pub(super) doc_state: Vec<u32>,
+    pub(super) spent: Vec<Alternations>,
     pub(super) doc_bounds: Vec<f32>,
     pub(super) edge_totals: Vec<f32>,
     pub(super) node_totals: Vec<[f32; 2]>,
@@ -200,92 +88,188 @@ impl Flight {
         chunk: Arc<Chunk>,
     ) -> Result<Self, Fault> {
         load(machine, set, plan, &chunk)?;
-        let (rows, n_nodes, doc_state) = (chunk.rows.clone(), chunk.n_nodes(), Vec::new());
-        let first = plan.start(&chunk);
-        let mut flight = Self { chunk, set, rows, n_nodes, alternation: 0, doc_state, finishing: false };
-        flight.burst(machine, plan, first)?;
+        let mut flight = Self {
+            plans: plan.tries(),
+            at: 0,
+            phase: Phase::Alternate,
+            rows: Rows::default(),
+            n_nodes: 0,
+            step: 0,
+            doc_state: Vec::new(),
+            spent: vec![Alternations::default(); chunk.n_docs()],
+            best: Vec::new(),
+            chunk,
+            set,
+        };
+        flight.begin(machine, Vec::new())?;
         Ok(flight)
     }
 
-    /// Starts some alternations.
-    fn burst(
+    fn plan(&self) -> &Plan {
+        &self.plans[self.at]
+    }
+
+    /// Begins the start at hand.
+    fn begin(&mut self, machine: &mut dyn Machine, mut dispatches: Vec<Dispatch>) -> Result<(), Fault> {
+        dispatches.extend(self.plan().start(&self.chunk));
+        self.enter(machine, if self.plan().searches() { Phase::Search } else { Phase::Alternate }, dispatches)
+    }
+
+    /// Begins the search or the alternations, with all documents.
+    fn enter(
         &mut self,
         machine: &mut dyn Machine,
-        plan: &Plan,
-        mut dispatches: Vec<Dispatch>,
+        phase: Phase,
+        dispatches: Vec<Dispatch>,
     ) -> Result<(), Fault> {
-        let end = (self.alternation + BURST).min(plan.options.max_alternations);
-        for alternation in self.alternation..end {
-            dispatches.extend(plan.alternation(&self.chunk, &self.rows, alternation));
+        (self.phase, self.step) = (phase, 0);
+        (self.rows, self.n_nodes) = (self.chunk.rows.clone(), self.chunk.n_nodes());
+        self.burst(machine, dispatches)
+    }
+
+    /// Starts some rounds or alternations.
+    fn burst(&mut self, machine: &mut dyn Machine, mut dispatches: Vec<Dispatch>) -> Result<(), Fault> {
+        let (plan, chunk, rows) = (self.plan(), &self.chunk, &self.rows);
+        let mut end = self.step + BURST;
+        if self.phase == Phase::Search {
+            dispatches.extend((self.step..end).flat_map(|round| plan.round(chunk, rows, round)));
+        } else {
+            end = end.min(plan.options.max_alternations);
+            let alternation = |alternation| plan.alternation(chunk, rows, alternation);
+            dispatches.extend((self.step..end).flat_map(alternation));
         }
-        self.alternation = end;
+        self.step = end;
         let doc_state = Read { array: Array::DocState, words: 0..self.chunk.n_docs() };
         machine.submit(self.set, &dispatches, &[doc_state])
     }
 
     /// Waits for what was started and starts what follows; the results once nothing does.
-    pub(super) fn advance(
-        &mut self,
-        machine: &mut dyn Machine,
-        plan: &Plan,
-    ) -> Result<Option<Landed>, Fault> {
+    pub(super) fn advance(&mut self, machine: &mut dyn Machine) -> Result<Option<Landed>, Fault> {
         let mut read = machine.wait(self.set)?.into_iter();
-        let mut next = || read.next().unwrap_or_default();
-        if self.finishing {
-            return Ok(Some(Landed {
-                chunk: Arc::clone(&self.chunk),
-                doc_state: std::mem::take(&mut self.doc_state),
-                doc_bounds: bytemuck::cast_vec(next()),
-                edge_totals: bytemuck::cast_vec(next()),
-                node_totals: next()
-                    .chunks_exact(2)
-                    .map(|pair| [f32::from_bits(pair[0]), f32::from_bits(pair[1])])
-                    .collect(),
-                q: bytemuck::cast_vec(next()),
-            }));
+        let first = read.next().unwrap_or_default();
+        match self.phase {
+            Phase::Finish => return Ok(Some(self.land(first, read))),
+            Phase::Compare => self.compare(machine, bytemuck::cast_vec(first))?,
+            Phase::Search | Phase::Alternate => {
+                self.doc_state = first;
+                self.go_on(machine)?;
+            }
         }
-        self.doc_state = next();
-        let n_active = self.n_active_nodes(plan);
-        if n_active == 0 || self.alternation == plan.options.max_alternations {
-            self.finishing = true;
-            let words = |array, n: usize| Read { array, words: 0..n };
-            let chunk = &self.chunk;
-            let reads = [
-                words(Array::DocBounds, chunk.n_docs()),
-                words(Array::EdgeTotals, chunk.n_touched_edges()),
-                words(Array::NodeTotals, 2 * chunk.touched_ids.len()),
-                words(Array::NodeState, if plan.keep_q { chunk.n_nodes() } else { 0 }),
-            ];
-            machine.submit(self.set, &plan.finish(chunk), &reads)?;
-            return Ok(None);
-        }
-        if (n_active as f64) <= COMPACT_AT * self.n_nodes as f64 {
-            self.compact(machine, plan, n_active)?;
-        }
-        self.burst(machine, plan, Vec::new())?;
         Ok(None)
     }
 
-    /// Documents at work in the alternation to come.
-    fn is_active(&self, plan: &Plan, doc_ix: usize) -> bool {
-        let hot = plan.n_hot();
-        self.alternation <= hot
-            || plan.options.tolerance == 0.0
-            || self.doc_state[doc_ix] >= self.alternation - hot
+    /// Goes on with the documents that are not done, or to what comes next.
+    fn go_on(&mut self, machine: &mut dyn Machine) -> Result<(), Fault> {
+        let n_active = self.n_active_nodes();
+        let at_most = self.phase == Phase::Alternate && self.step == self.plan().options.max_alternations;
+        if n_active > 0 && !at_most {
+            if (n_active as f64) <= COMPACT_AT * self.n_nodes as f64 {
+                self.compact(machine, n_active)?;
+            }
+            return self.burst(machine, Vec::new());
+        }
+        if self.phase == Phase::Search {
+            let settle = self.plan().settle(&self.chunk);
+            return self.enter(machine, Phase::Alternate, settle);
+        }
+        for (doc_ix, state) in self.doc_state.iter().enumerate() {
+            let (n, unconverged) = self.plan().n_alternations(*state);
+            self.spent[doc_ix].n += n;
+            self.spent[doc_ix].n_unconverged += u32::from(unconverged);
+        }
+        let bounds = self.plan().bounds(&self.chunk);
+        if self.plans.len() == 1 {
+            return self.finish(machine, bounds);
+        }
+        self.phase = Phase::Compare;
+        let read = Read { array: Array::DocBounds, words: 0..self.chunk.n_docs() };
+        machine.submit(self.set, &bounds, &[read])
     }
 
-    fn n_active_nodes(&self, plan: &Plan) -> usize {
+    /// Keeps what this start was the best for; of equals, the first. After the last start every document gets its best back.
+    fn compare(&mut self, machine: &mut dyn Machine, bounds: Vec<f32>) -> Result<(), Fault> {
+        let is_first = self.at == 0;
+        if is_first {
+            self.best = vec![0.0; bounds.len()];
+        }
+        // A bound that is no number must not go unnoticed.
+        let better: Vec<bool> = (bounds.iter().zip(&self.best))
+            .map(|(bound, best)| is_first || *bound > best + MIN_BETTER || bound.is_nan())
+            .collect();
+        for (doc_ix, _) in better.iter().enumerate().filter(|(_, better)| **better) {
+            self.best[doc_ix] = bounds[doc_ix];
+        }
+        let is_last = self.at + 1 == self.plans.len();
+        // Documents without nodes have nothing to keep, and no kernel would take the mark away again.
+        let has_nodes = self.chunk.docs.windows(2).map(|doc| doc[0].node_begin < doc[1].node_begin);
+        let concerned: Vec<u32> =
+            has_nodes.zip(better).map(|(has, better)| u32::from(has && better != is_last)).collect();
+        machine.write(self.set, Array::DocState, 0, bytemuck::cast_slice(&concerned))?;
+        if is_last {
+            let restore = self.plan().restore(&self.chunk);
+            return self.finish(machine, restore);
+        }
+        let keep = self.plan().keep(&self.chunk);
+        self.at += 1;
+        self.begin(machine, keep)
+    }
+
+    /// Starts the sums; the results are read after them.
+    fn finish(&mut self, machine: &mut dyn Machine, mut dispatches: Vec<Dispatch>) -> Result<(), Fault> {
+        self.phase = Phase::Finish;
+        let (plan, chunk) = (self.plan(), &self.chunk);
+        dispatches.extend(plan.sums(chunk));
+        let words = |array, n: usize| Read { array, words: 0..n };
+        let reads = [
+            words(Array::DocBounds, chunk.n_docs()),
+            words(Array::EdgeTotals, chunk.n_touched_edges()),
+            words(Array::NodeTotals, 2 * chunk.touched_ids.len()),
+            words(Array::NodeState, if plan.keep_q { chunk.n_nodes() } else { 0 }),
+        ];
+        machine.submit(self.set, &dispatches, &reads)
+    }
+
+    fn land(&mut self, bounds: Vec<u32>, mut read: impl Iterator<Item = Vec<u32>>) -> Landed {
+        let mut next = || read.next().unwrap_or_default();
+        let last_bounds = bytemuck::cast_vec(bounds);
+        Landed {
+            chunk: Arc::clone(&self.chunk),
+            spent: std::mem::take(&mut self.spent),
+            doc_bounds: if self.plans.len() == 1 { last_bounds } else { std::mem::take(&mut self.best) },
+            edge_totals: bytemuck::cast_vec(next()),
+            node_totals: next()
+                .chunks_exact(2)
+                .map(|pair| [f32::from_bits(pair[0]), f32::from_bits(pair[1])])
+                .collect(),
+            q: bytemuck::cast_vec(next()),
+        }
+    }
+
+    /// Documents at work in the round or alternation to come.
+    fn is_active(&self, doc_ix: usize) -> bool {
+        let (plan, state) = (self.plan(), self.doc_state[doc_ix]);
+        if self.phase == Phase::Search {
+            return state >= self.step;
+        }
+        let hot = plan.n_hot();
+        self.step <= hot || plan.options.tolerance == 0.0 || state >= self.step - hot
+    }
+
+    fn n_active_nodes(&self) -> usize {
         let docs = self.chunk.docs.windows(2).enumerate();
-        let active = docs.filter(|(doc_ix, _)| self.is_active(plan, *doc_ix));
+        let active = docs.filter(|(doc_ix, _)| self.is_active(*doc_ix));
         active.map(|(_, doc)| (doc[1].node_begin - doc[0].node_begin) as usize).sum()
     }
 
     /// Leaves the rows of documents that are done out of the lists.
-    fn compact(&mut self, machine: &mut dyn Machine, plan: &Plan, n_active: usize) -> Result<(), Fault> {
+    fn compact(&mut self, machine: &mut dyn Machine, n_active: usize) -> Result<(), Fault> {
         let begin = self.chunk.rows.list.len();
-        let active: Vec<bool> = (0..self.chunk.n_docs()).map(|doc_ix| self.is_active(plan, doc_ix)).collect();
-        let keep = |row: u32| active[self.chunk.nodes[row as usize].doc_ix as usize];
-        let rows = self.chunk.rows.filter(begin, keep);
+        let active: Vec<bool> = (0..self.chunk.n_docs()).map(|doc_ix| self.is_active(doc_ix)).collect();
+        let keep_node = |row: u32| active[self.chunk.nodes[row as usize].doc_ix as usize];
+        let mut rows = self.chunk.rows.filter(begin, keep_node);
+        if self.phase == Phase::Search {
+            self.chunk.rows.filter_others(begin, keep_node, |doc_ix| active[doc_ix as usize], &mut rows);
+        }
         machine.write(self.set, Array::Rows, 4 * begin, bytemuck::cast_slice(&rows.list))?;
         (self.rows, self.n_nodes) = (rows, n_active);
         Ok(())

@@ -73,8 +73,80 @@ impl std::fmt::Debug for Kernel {
 const NUMERIC: &str = include_str!("../../../shaders/shared/numeric.wgsl");
 const NETWORK: &str = include_str!("../../../shaders/shared/network.wgsl");
 const EDGE_TERMS: &str = include_str!("../../../shaders/shared/edge_terms.wgsl");
+const SEARCH: &str = include_str!("../../../shaders/shared/search.wgsl");
 
-/// The start of every document: q, r and the edge terms.
+/// Where q begins.
+pub static INIT_Q: Kernel = Kernel {
+    name: "init_q",
+    arrays: &[(Array::Nodes, Read), (Array::Rows, Read), (Array::DocState, Write), (Array::NodeState, Write)],
+    twin: twin::init_q,
+    parts: &[include_str!("../../../shaders/init_q.wgsl")],
+};
+
+/// What every node says to its parents in a search.
+pub static FLIP_TERMS: Kernel = Kernel {
+    name: "flip_terms",
+    arrays: &[
+        (Array::Network, Read),
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::DocState, Read),
+        (Array::NodeState, Write),
+        (Array::Slots, Write),
+    ],
+    twin: twin::flip_terms,
+    parts: &[NUMERIC, NETWORK, SEARCH, include_str!("../../../shaders/flip_terms.wgsl")],
+};
+
+/// What a flip of every topic gains.
+pub static FLIP_GAIN: Kernel = Kernel {
+    name: "flip_gain",
+    arrays: &[
+        (Array::Network, Read),
+        (Array::Nodes, Read),
+        (Array::Rows, Read),
+        (Array::Slots, Read),
+        (Array::DocState, Read),
+        (Array::NodeState, Write),
+    ],
+    twin: twin::flip_gain,
+    parts: &[NETWORK, SEARCH, include_str!("../../../shaders/flip_gain.wgsl")],
+};
+
+/// What topics gain that come on with their ancestors.
+pub static FLIP_CHAIN: Kernel = Kernel {
+    name: "flip_chain",
+    arrays: &[
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::Slots, Read),
+        (Array::DocState, Read),
+        (Array::NodeState, Write),
+        (Array::EdgeState, Write),
+    ],
+    twin: twin::flip_chain,
+    parts: &[SEARCH, include_str!("../../../shaders/flip_chain.wgsl")],
+};
+
+/// The best flip of every document.
+pub static FLIP_BEST: Kernel = Kernel {
+    name: "flip_best",
+    arrays: &[
+        (Array::Docs, Read),
+        (Array::Nodes, Read),
+        (Array::Edges, Read),
+        (Array::Rows, Read),
+        (Array::EdgeState, Read),
+        (Array::DocState, Write),
+        (Array::NodeState, Write),
+    ],
+    twin: twin::flip_best,
+    parts: &[SEARCH, include_str!("../../../shaders/flip_best.wgsl")],
+};
+
+/// Where r begins, and the edge terms there.
 pub static INIT_R: Kernel = Kernel {
     name: "init_r",
     arrays: &[
@@ -82,6 +154,7 @@ pub static INIT_R: Kernel = Kernel {
         (Array::Nodes, Read),
         (Array::Edges, Read),
         (Array::Rows, Read),
+        (Array::DocState, Write),
         (Array::NodeState, Write),
         (Array::EdgeState, Write),
         (Array::Slots, Write),
@@ -146,6 +219,36 @@ pub static DOC_BOUND: Kernel = Kernel {
     parts: &[include_str!("../../../shaders/doc_bound.wgsl")],
 };
 
+/// q and r of documents, kept.
+pub static KEEP: Kernel = Kernel {
+    name: "keep",
+    arrays: &[
+        (Array::Nodes, Read),
+        (Array::Rows, Read),
+        (Array::DocState, Read),
+        (Array::NodeState, Read),
+        (Array::EdgeState, Read),
+        (Array::Kept, Write),
+    ],
+    twin: twin::keep,
+    parts: &[include_str!("../../../shaders/keep.wgsl")],
+};
+
+/// q and r of documents as they were kept.
+pub static RESTORE: Kernel = Kernel {
+    name: "restore",
+    arrays: &[
+        (Array::Nodes, Read),
+        (Array::Rows, Read),
+        (Array::DocState, Read),
+        (Array::Kept, Read),
+        (Array::NodeState, Write),
+        (Array::EdgeState, Write),
+    ],
+    twin: twin::restore,
+    parts: &[include_str!("../../../shaders/restore.wgsl")],
+};
+
 /// Every edge's, leak's and topic's gradient terms.
 pub static GRADIENT: Kernel = Kernel {
     name: "gradient",
@@ -191,5 +294,20 @@ pub static NODE_SUMS: Kernel = Kernel {
 };
 
 /// All kernels.
-pub static KERNELS: [&Kernel; 8] =
-    [&INIT_R, &R_UPDATE, &Q_UPDATE, &NODE_BOUND, &DOC_BOUND, &GRADIENT, &EDGE_SUMS, &NODE_SUMS];
+pub static KERNELS: [&Kernel; 15] = [
+    &INIT_Q,
+    &FLIP_TERMS,
+    &FLIP_GAIN,
+    &FLIP_CHAIN,
+    &FLIP_BEST,
+    &INIT_R,
+    &R_UPDATE,
+    &Q_UPDATE,
+    &NODE_BOUND,
+    &DOC_BOUND,
+    &KEEP,
+    &RESTORE,
+    &GRADIENT,
+    &EDGE_SUMS,
+    &NODE_SUMS,
+];

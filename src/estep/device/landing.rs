@@ -1,6 +1,5 @@
 //! What chunks bring home is added up: block by block in f64, and document by document to the sink.
 
-use super::Plan;
 use super::flight::Landed;
 use crate::error::Result;
 use crate::estep::cpu::not_finite;
@@ -11,7 +10,6 @@ use crate::network::Graph;
 pub(super) fn add(
     work: &Work<'_>,
     params: &Params,
-    plan: &Plan,
     home: &Landed,
     stats: &mut Stats,
     sink: &mut Option<&mut Sink<'_>>,
@@ -25,15 +23,15 @@ pub(super) fn add(
         let mut totals = Stats::default();
         for doc_ix in block.docs.clone() {
             let (doc, next) = (chunk.docs[doc_ix], chunk.docs[doc_ix + 1]);
-            let (n_alternations, unconverged) = plan.n_alternations(home.doc_state[doc_ix]);
+            let spent = home.spent[doc_ix];
             let n_edges = u64::from(next.edge_begin - doc.edge_begin);
             totals.n_docs += f64::from(doc.count);
             totals.elbo_sum += f64::from(doc.count) * elbo[doc_ix];
             totals.n_items += 1;
-            totals.n_alternations += u64::from(n_alternations);
-            totals.n_unconverged += u64::from(unconverged);
+            totals.n_alternations += u64::from(spent.n);
+            totals.n_unconverged += u64::from(spent.n_unconverged);
             totals.n_edges += n_edges;
-            totals.n_edge_updates += n_edges * u64::from(n_alternations);
+            totals.n_edge_updates += n_edges * u64::from(spent.n);
         }
         stats.add_totals(&totals);
         if work.gradients {

@@ -8,12 +8,13 @@ mod kernel;
 mod landing;
 mod machine;
 mod run;
+mod sequence;
 
 pub use arrays::{Args, Array, EdgeState, Slot};
-pub use flight::{Plan, network_words};
 pub use kernel::{
-    Access, DOC_BOUND, EDGE_SUMS, GRADIENT, INIT_R, KERNELS, Kernel, Lanes, MAX_GROUPS, NODE_BOUND,
-    NODE_SUMS, Q_UPDATE, R_UPDATE, WORKGROUP,
+    Access, DOC_BOUND, EDGE_SUMS, FLIP_BEST, FLIP_CHAIN, FLIP_GAIN, FLIP_TERMS, GRADIENT, INIT_Q, INIT_R,
+    KEEP, KERNELS, Kernel, Lanes, MAX_GROUPS, NODE_BOUND, NODE_SUMS, Q_UPDATE, R_UPDATE, RESTORE, WORKGROUP,
 };
 pub use machine::{Dispatch, Fault, Machine, Read, Spent};
 pub use run::{DeviceEStep, DeviceOptions, HostSpent};
+pub use sequence::{Plan, network_words};

@@ -64,6 +64,8 @@ pub struct DeviceEStep<M> {
     n_sets: usize,
     /// Whether it was said that some documents run on the CPU.
     told_of_cpu: bool,
+    /// Whether it was said that the structured bound is computed on the CPU.
+    told_of_clamp: bool,
     on_warning: Box<dyn FnMut(&str) + Send>,
 }
 
@@ -97,6 +99,7 @@ impl<M: Machine> DeviceEStep<M> {
             host: HostSpent::default(),
             n_sets: N_SETS,
             told_of_cpu: false,
+            told_of_clamp: false,
             on_warning: Box::new(|_| ()),
         }
     }
@@ -136,6 +139,7 @@ impl<M: Machine> DeviceEStep<M> {
             keep_q: sink.is_some(),
             n_topics: work.graph.n_topics() as u32,
             n_edges: work.graph.n_edges() as u32,
+            n_levels: params.n_levels,
         };
         let words = network_words(work.graph, params);
         let network = bytemuck::cast_slice(&words);
@@ -223,14 +227,14 @@ impl<M: Machine> DeviceEStep<M> {
             }
             for flight in &mut flights {
                 let Some(in_air) = flight else { continue };
-                let advanced = in_air.advance(&mut self.machine, plan);
+                let advanced = in_air.advance(&mut self.machine);
                 if let Some(home) = advanced.map_err(|fault| stop(fault, &in_air.chunk))? {
                     landed.insert(home.chunk.items.start, home);
                     *flight = None;
                 }
             }
             while let Some(home) = landed.remove(done) {
-                add(work, params, plan, &home, stats, sink)?;
+                add(work, params, &home, stats, sink)?;
                 *done = home.chunk.items.end;
                 let n_docs: u64 = home.chunk.docs.iter().map(|doc| u64::from(doc.count)).sum();
                 work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
@@ -360,6 +364,13 @@ impl<M: Machine> EStep for DeviceEStep<M> {
     }
 
     fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+        if work.options.clamp > 0 {
+            // Pieces differ in number from document to document, and there are no kernels for them yet.
+            if !std::mem::replace(&mut self.told_of_clamp, true) {
+                (self.on_warning)("the structured bound is computed on the CPU");
+            }
+            return CpuEStep::new().run(work, params, sink);
+        }
         let result = self.run_all(work, params, sink);
         if result.is_err() {
             self.machine.clear(); // chunks may still be in flight

@@ -1,11 +1,11 @@
-//! The start of every document; twin of shaders/init_r.wgsl.
+//! Where r begins; twin of shaders/init_r.wgsl.
 
 use super::edge_terms::{edge_terms, node_params};
 use super::{Memory, listed, row_sum};
 use crate::estep::device::{Args, EdgeState, Lanes, Slot};
 use multiversion::multiversion;
 
-/// q = 1/2 for topics, 1 for tokens; r = w / sum w (Sec. 4.1.3), and the edge terms there.
+/// `r = w q / sum w q`, which is `w / sum w` where all q are the same (Sec. 4.1.3), and the edge terms there.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub fn init_r(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let n_nodes = args.n_nodes as usize;
@@ -14,20 +14,22 @@ pub fn init_r(memory: &mut Memory, lanes: Lanes, args: &Args) {
         let node = memory.nodes[row];
         let (begin, end) = (node.edge_begin as usize, memory.nodes[row + 1].edge_begin as usize);
         let params = node_params(memory, args, node.id);
-        let w = |e: usize| f32::from_bits(memory.network[params.weight_begin + e - begin]);
-        let [sum] = row_sum(lanes, begin..end, |e| [w(e)]);
+        let w_q = |e: usize| {
+            let w = f32::from_bits(memory.network[params.weight_begin + e - begin]);
+            w * memory.node_state[memory.edges[e].parent as usize]
+        };
+        let [sum] = row_sum(lanes, begin..end, |e| [w_q(e)]);
         let (inverse, mut kappa) = (1.0 / sum, 0.0f32);
         for e in begin..end {
             let w = f32::from_bits(memory.network[params.weight_begin + e - begin]);
-            let r = w * inverse;
+            let r = w * memory.node_state[memory.edges[e].parent as usize] * inverse;
             let terms = edge_terms(w, params.slope, r);
             memory.edge_state[e] = EdgeState { r, term: terms.gain };
             memory.slots[memory.edges[e].slot as usize] = Slot { child: row as u32, m: terms.m };
             kappa = kappa.max(terms.curve);
         }
-        memory.node_state[row] = if node.id < args.n_topics { 0.5 } else { 1.0 };
-        memory.node_state[n_nodes + row] = 0.0;
         memory.node_state[2 * n_nodes + row] = kappa;
+        memory.doc_state[node.doc_ix as usize] = 0;
     }
     memory.rows = rows;
 }

@@ -23,6 +23,7 @@ pub struct Memory {
     pub doc_bounds: Vec<f32>,
     pub edge_totals: Vec<f32>,
     pub node_totals: Vec<[f32; 2]>,
+    pub kept: Vec<f32>,
 }
 
 impl Memory {
@@ -44,6 +45,7 @@ impl Memory {
             Array::DocBounds => cast_slice(&self.doc_bounds),
             Array::EdgeTotals => cast_slice(&self.edge_totals),
             Array::NodeTotals => cast_slice(&self.node_totals),
+            Array::Kept => cast_slice(&self.kept),
         }
     }
 
@@ -65,6 +67,7 @@ impl Memory {
             Array::DocBounds => room(&mut self.doc_bounds, n_bytes),
             Array::EdgeTotals => room(&mut self.edge_totals, n_bytes),
             Array::NodeTotals => room(&mut self.node_totals, n_bytes),
+            Array::Kept => room(&mut self.kept, n_bytes),
         }
     }
 }

@@ -1,0 +1,36 @@
+// What a topic on is worth over the topic off, all others held: g = beta(a) - S + the terms of its children that are on.
+// One row is a topic. g takes the place of the log-odds; what the topic's flip gains, g or -g, that of the lift.
+
+@group(0) @binding(1) var<storage, read> network: array<u32>;
+@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
+@group(0) @binding(3) var<storage, read> rows: array<u32>;
+@group(0) @binding(4) var<storage, read> slots: array<Slot>;
+@group(0) @binding(5) var<storage, read> doc_state: array<u32>;
+@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn flip_gain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let ix = row_index(group, local);
+    let lane = lane_index(local);
+    let inside = ix < args.n_rows;
+    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let node = nodes[row];
+    let at_work = inside && doc_state[node.doc_ix] >= args.alternation;
+    if (may_leave(at_work)) {
+        return;
+    }
+
+    var sum = vec4<f32>();
+    let slot_end = select(node.slot_begin, nodes[row + 1u].slot_begin, at_work);
+    for (var s = node.slot_begin + lane; s < slot_end; s += LANES) {
+        let slot = slots[s];
+        sum.x += select(0.0, slot.m, is_on(node_state[slot.child]));
+    }
+    sum = row_sum(local, sum);
+    if (at_work && lane == 0u) {
+        let value_at = 2u * args.n_nodes + row;
+        let gain = node_bias(node.id) + node_state[value_at] + sum.x;
+        node_state[args.n_nodes + row] = gain;
+        node_state[value_at] = select(gain, -gain, is_on(node_state[row]));
+    }
+}

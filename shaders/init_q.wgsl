@@ -1,0 +1,18 @@
+// Where q begins: `q_start` for topics, 1 for tokens. One row is a node. The document is at work.
+
+@group(0) @binding(1) var<storage, read> nodes: array<NodeRecord>;
+@group(0) @binding(2) var<storage, read> rows: array<u32>;
+@group(0) @binding(3) var<storage, read_write> doc_state: array<atomic<u32>>;
+@group(0) @binding(4) var<storage, read_write> node_state: array<f32>;
+
+@compute @workgroup_size(WORKGROUP)
+fn init_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let ix = row_index(group, local);
+    if (ix < args.n_rows && lane_index(local) == 0u) {
+        let row = rows[args.row_begin + ix];
+        let node = nodes[row];
+        node_state[row] = select(1.0, args.q_start, node.id < args.n_topics);
+        node_state[args.n_nodes + row] = 0.0;
+        atomicStore(&doc_state[node.doc_ix], 0u);
+    }
+}

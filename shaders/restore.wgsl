@@ -1,0 +1,26 @@
+// Takes q and r that were kept back, for documents with doc_state 1. One row is a node.
+
+@group(0) @binding(1) var<storage, read> nodes: array<NodeRecord>;
+@group(0) @binding(2) var<storage, read> rows: array<u32>;
+@group(0) @binding(3) var<storage, read> doc_state: array<u32>;
+@group(0) @binding(4) var<storage, read> kept: array<f32>;
+@group(0) @binding(5) var<storage, read_write> node_state: array<f32>;
+@group(0) @binding(6) var<storage, read_write> edge_state: array<EdgeState>;
+
+@compute @workgroup_size(WORKGROUP)
+fn restore(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let ix = row_index(group, local);
+    let lane = lane_index(local);
+    let inside = ix < args.n_rows;
+    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let node = nodes[row];
+    if (!inside || doc_state[node.doc_ix] == 0u) {
+        return;
+    }
+    for (var e = node.edge_begin + lane; e < nodes[row + 1u].edge_begin; e += LANES) {
+        edge_state[e].r = kept[args.n_nodes + e];
+    }
+    if (lane == 0u) {
+        node_state[row] = kept[row];
+    }
+}
