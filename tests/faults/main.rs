@@ -16,7 +16,7 @@ use noisyor::batch::{Chunk, ChunkLimits};
 use noisyor::estep::cpu::twin::TwinMachine;
 use noisyor::estep::device::{Array, DeviceEStep, Dispatch, Fault, Machine, Plan, Read, Spent};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
-use noisyor::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Work};
+use noisyor::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Start, Work};
 use noisyor::{Error, Result};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
