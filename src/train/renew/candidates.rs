@@ -77,7 +77,11 @@ impl Candidate {
         let (mut with, mut without) = ((0.0, vec![0.0; n_tokens]), (0.0, vec![0.0; n_tokens]));
         for doc in &sample.docs {
             let n_held = tokens.iter().filter(|token| doc.tokens.contains(token)).count();
-            let side = if n_held as f64 >= super::tune("T_HELD", HELD) * tokens.len() as f64 { &mut with } else { &mut without };
+            let side = if n_held as f64 >= super::tune("T_HELD", HELD) * tokens.len() as f64 {
+                &mut with
+            } else {
+                &mut without
+            };
             side.0 += doc.count;
             doc.tokens.iter().for_each(|&token| side.1[token as usize] += doc.count);
         }
@@ -86,14 +90,17 @@ impl Candidate {
         }
         // Half a document more that lacks the token, so that none is certain.
         let absent = |side: &(f64, Vec<f64>), token: usize| (side.0 - side.1[token] + 0.5) / (side.0 + 1.0);
-        let weight =
-            |token| (absent(&without, token) / absent(&with, token)).ln().clamp(super::tune("T_WMIN", WEIGHTS.0), WEIGHTS.1);
+        let weight = |token| {
+            (absent(&without, token) / absent(&with, token))
+                .ln()
+                .clamp(super::tune("T_WMIN", WEIGHTS.0), WEIGHTS.1)
+        };
         let leak = (without.0 / (with.0 + without.0)).ln().abs().max(MIN_LEAK);
         Some(Self { leak, tokens: (0..n_tokens).map(weight).collect() })
     }
 }
 
-/// Draws candidates: a badly explained document's tokens that no topic explains, or those that it shares with another document.
+/// Draws candidates, from badly explained documents more often than from others.
 pub(super) fn draw(
     graph: &Graph,
     weights: &Weights,
@@ -117,7 +124,15 @@ pub(super) fn draw(
     for at in 0..most {
         let point = rng.random_range(0.0..all);
         let doc = &docs[cumulated.partition_point(|&sum| sum <= point).min(docs.len() - 1)];
-        let mut tokens = if at % (super::tune("T_MOD", 3.0) as usize) == 0 { unexplained(graph, weights, doc) } else { Vec::new() };
+        // In turn: what no topic explains, what the document uses of one of its topics, what it shares with others.
+        let mut tokens = match at % 3 {
+            0 => explained_by(None, graph, weights, doc),
+            1 if !doc.on.is_empty() => {
+                let topic = doc.on[rng.random_range(0..doc.on.len())].0;
+                explained_by(Some(topic), graph, weights, doc)
+            }
+            _ => Vec::new(),
+        };
         for _ in 0..PARTNERS {
             if tokens.len() >= TOKENS {
                 break;
@@ -132,13 +147,18 @@ pub(super) fn draw(
     candidates
 }
 
-/// The tokens of a document for which leaks pay more than topics.
-fn unexplained(graph: &Graph, weights: &Weights, doc: &Doc) -> Vec<u32> {
+/// The tokens of a document that a topic, or else the leak, explains more than all others do together.
+fn explained_by(topic: Option<u32>, graph: &Graph, weights: &Weights, doc: &Doc) -> Vec<u32> {
     let q = |topic: u32| doc.on.iter().find(|on| on.0 == topic).map_or(0.0, |on| f64::from(on.1));
-    let is_unexplained = |&token: &u32| {
+    let is_explained = |&token: &u32| {
         let node = graph.n_topics() + token as usize;
+        let (mut by_it, mut by_others) = (0.0, 0.0);
         let parents = graph.parents(node).iter().zip(&weights.edge[graph.edges_into(node)]);
-        parents.map(|(&parent, w)| w * q(parent)).sum::<f64>() < weights.leak[node]
+        let shares = parents.map(|(&parent, w)| (Some(parent), w * q(parent)));
+        for (explanation, share) in shares.chain([(None, weights.leak[node])]) {
+            *(if explanation == topic { &mut by_it } else { &mut by_others }) += share;
+        }
+        by_it > by_others
     };
-    doc.tokens.iter().copied().filter(is_unexplained).collect()
+    doc.tokens.iter().copied().filter(is_explained).collect()
 }

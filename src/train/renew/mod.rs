@@ -45,7 +45,14 @@ pub struct RenewOptions {
 
 impl Default for RenewOptions {
     fn default() -> Self {
-        Self { rounds: 30, idle: tune("T_IDLE", 4.0) as u32, first_epochs: tune("T_FIRST", 10.0) as u32, epochs: tune("T_EPOCHS", 5.0) as u32, sample: tune("T_SAMPLE", 1000.0) as usize, candidates: tune("T_CAND", 24.0) as usize }
+        Self {
+            rounds: 30,
+            idle: tune("T_IDLE", 4.0) as u32,
+            first_epochs: tune("T_FIRST", 10.0) as u32,
+            epochs: tune("T_EPOCHS", 5.0) as u32,
+            sample: tune("T_SAMPLE", 1000.0) as usize,
+            candidates: tune("T_CAND", 24.0) as usize,
+        }
     }
 }
 
