@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Known parameters and learned ones: graphs for recovery.sh, the true network, and how many of its causes a model has.
+"""Known parameters and learned ones, for recover.sh.
 
-    recover.py graph  TRUTH.json LATENTS OUT.tsv    every latent linked to every variable, no weights
-    recover.py truth  TRUTH.json OUT.json           the network that the data were sampled from, as a model file
-    recover.py count  TRUTH.json MODEL.json...      causes recovered by each model, a line for each
+    recover.py graph TRUTH.json LATENTS OUT.tsv      every latent linked to every variable, no weights
+    recover.py truth TRUTH.json OUT.json             the network that the data were sampled from, as a model file
+    recover.py count TRUTH.json MODEL.json METRICS   causes recovered, causes kept and the best held-out bound of a run
+    recover.py table RESULTS                         the table of a folder of such lines, SET.LATENTS.SEED.txt, and SET.truth.txt
+                                                     with the bound under the true network; fails where a target is missed
 """
 
+import glob
 import json
 import math
+import os
 import sys
 
 # Learned causes of a smaller prior are dropped; weights are compared up to the cap; a match costs less than the last.
@@ -115,16 +119,73 @@ def recovered(truth_path, model_path):
     return sum(costs[row][column] < MATCH for row, column in assign(costs)), len(kept)
 
 
+# Causes of 8 by latents and set (Buhai et al. 2020, variational; Dedieu et al. 2023, max-product), and what ours must reach.
+SETS, LATENTS = ["IMG", "PLNT", "UNIF"], [8, 16, 32]
+PUBLISHED = {
+    "Buhai et al. 2020": {8: [6.31, 4.71, 5.35], 16: [7.62, 6.83, 7.78], 32: [7.75, 6.57, 7.87]},
+    "Dedieu et al. 2023": {8: [6.52, 6.60, 7.20], 16: [7.88, 7.70, 8.00], 32: [7.84, 7.74, 8.00]},
+}
+ABOVE = {8: PUBLISHED["Dedieu et al. 2023"][8]}
+AT_LEAST = {16: [7.7, 7.5, 7.9]}
+
+
+def best_bound(path):
+    with open(path, encoding="utf-8") as file:
+        return max(json.loads(line)["valid_elbo"] for line in file)
+
+
+def read_results(folder, name):
+    """Lines of numbers of the files of that name."""
+    lines = []
+    for path in sorted(glob.glob(os.path.join(folder, name))):
+        with open(path, encoding="utf-8") as file:
+            lines.append([float(field) for field in file.read().split()])
+    return lines
+
+
+def mean(numbers):
+    return sum(numbers) / len(numbers)
+
+
+def print_table(folder):
+    """Prints the table; returns the targets that were missed."""
+    missed = []
+    print("| latents | | " + " | ".join(SETS) + " |\n|---|---|" + "---|" * len(SETS))
+    for n in LATENTS:
+        for paper, rows in PUBLISHED.items():
+            print(f"| {n} | {paper} | " + " | ".join(f"{number:.2f}" for number in rows[n]) + " |")
+        cells = []
+        for at, name in enumerate(SETS):
+            runs = read_results(folder, f"{name}.{n}.[0-9]*.txt")
+            if not runs:
+                cells.append("")
+                missed.append(f"{name} {n} was not run")
+                continue
+            reached = mean([run[0] for run in runs])
+            all_found = sum(run[0] == 8 for run in runs)
+            bound = mean([run[2] for run in runs])
+            cells.append(f"**{reached:.2f}** ({all_found} of {len(runs)} runs all 8; bound {bound:.2f})")
+            if n in ABOVE and reached <= ABOVE[n][at] or n in AT_LEAST and reached < AT_LEAST[n][at]:
+                missed.append(f"{name} {n}: {reached:.2f}")
+        print(f"| {n} | **noisyor** | " + " | ".join(cells) + " |")
+    truths = [read_results(folder, f"{name}.truth.txt") for name in SETS]
+    print("| | bound under the true network | " + " | ".join(f"{t[0][0]:.2f}" if t else "" for t in truths) + " |")
+    return missed
+
+
 def main(arguments):
     match arguments:
         case ["graph", truth, n_latents, out]:
             write_graph(truth, int(n_latents), out)
         case ["truth", truth, out]:
             write_truth(truth, out)
-        case ["count", truth, *models]:
-            for model in models:
-                n_recovered, n_kept = recovered(truth, model)
-                print(f"{n_recovered} {n_kept} {model}")
+        case ["count", truth, model, metrics]:
+            n_recovered, n_kept = recovered(truth, model)
+            print(f"{n_recovered} {n_kept} {best_bound(metrics):.4f}")
+        case ["table", folder]:
+            missed = print_table(folder)
+            print("missed: " + ", ".join(missed) if missed else "all targets hold")
+            sys.exit(bool(missed))
         case _:
             sys.exit(__doc__)
 
