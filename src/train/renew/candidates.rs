@@ -28,14 +28,22 @@ pub(super) struct Sample {
 pub(super) struct Doc {
     /// How many documents it stands for.
     count: f64,
+    /// In order.
     tokens: Vec<u32>,
     /// Topics that are on, with q.
     pub(super) on: Vec<(u32, f32)>,
     pub(super) elbo: f64,
 }
 
+impl Doc {
+    fn holds(&self, token: u32) -> bool {
+        self.tokens.binary_search(&token).is_ok()
+    }
+}
+
 impl Sample {
-    pub(super) fn add(&mut self, count: u32, tokens: Vec<u32>, on: Vec<(u32, f32)>, elbo: f64) {
+    pub(super) fn add(&mut self, count: u32, mut tokens: Vec<u32>, on: Vec<(u32, f32)>, elbo: f64) {
+        tokens.sort_unstable();
         self.docs.push(Doc { count: f64::from(count), tokens, on, elbo });
     }
 
@@ -71,17 +79,12 @@ impl Candidate {
         weights
     }
 
-    /// Fits a topic to the documents that hold most of some tokens (in order). With P the frequency of a token in these and p in all others,
-    /// a noisy-OR has `1 - P = (1 - p) exp(-w)` if the topic is independent of the rest.
+    /// Fits a topic to the documents that hold most of some tokens. With P the frequency of a token in these and p in all others, a noisy-OR has `1 - P = (1 - p) exp(-w)` if the topic is independent of the rest.
     fn fit(tokens: &[u32], sample: &Sample, n_tokens: usize) -> Option<Self> {
         let (mut with, mut without) = ((0.0, vec![0.0; n_tokens]), (0.0, vec![0.0; n_tokens]));
         for doc in &sample.docs {
-            let n_held = tokens.iter().filter(|token| doc.tokens.contains(token)).count();
-            let side = if n_held as f64 >= super::tune("T_HELD", HELD) * tokens.len() as f64 {
-                &mut with
-            } else {
-                &mut without
-            };
+            let n_held = tokens.iter().filter(|token| doc.holds(**token)).count();
+            let side = if n_held as f64 >= HELD * tokens.len() as f64 { &mut with } else { &mut without };
             side.0 += doc.count;
             doc.tokens.iter().for_each(|&token| side.1[token as usize] += doc.count);
         }
@@ -90,11 +93,8 @@ impl Candidate {
         }
         // Half a document more that lacks the token, so that none is certain.
         let absent = |side: &(f64, Vec<f64>), token: usize| (side.0 - side.1[token] + 0.5) / (side.0 + 1.0);
-        let weight = |token| {
-            (absent(&without, token) / absent(&with, token))
-                .ln()
-                .clamp(super::tune("T_WMIN", WEIGHTS.0), WEIGHTS.1)
-        };
+        let weight =
+            |token| (absent(&without, token) / absent(&with, token)).ln().clamp(WEIGHTS.0, WEIGHTS.1);
         let leak = (without.0 / (with.0 + without.0)).ln().abs().max(MIN_LEAK);
         Some(Self { leak, tokens: (0..n_tokens).map(weight).collect() })
     }
@@ -138,7 +138,7 @@ pub(super) fn draw(
                 break;
             }
             let other = &docs[rng.random_range(0..docs.len())];
-            tokens = doc.tokens.iter().copied().filter(|token| other.tokens.contains(token)).collect();
+            tokens = doc.tokens.iter().copied().filter(|token| other.holds(*token)).collect();
         }
         if tokens.len() >= TOKENS {
             candidates.extend(Candidate::fit(&tokens, sample, graph.n_tokens()));
@@ -161,4 +161,36 @@ fn explained_by(topic: Option<u32>, graph: &Graph, weights: &Weights, doc: &Doc)
         by_it > by_others
     };
     doc.tokens.iter().copied().filter(is_explained).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Stream, rng};
+
+    /// Tokens 0 to 4 come with one cause, 5 to 9 with another, each with probability 0.8; both causes are on in 0.3 of the documents.
+    fn sample() -> Sample {
+        let mut rng = rng(3, Stream::Init);
+        let mut sample = Sample::default();
+        for _ in 0..4_000 {
+            let on = [rng.random_bool(0.3), rng.random_bool(0.3)];
+            let tokens = (0..10).filter(|token| on[token / 5] && rng.random_bool(0.8));
+            let tokens: Vec<u32> = tokens.map(|token| token as u32).collect();
+            let elbo = -(tokens.len() as f64);
+            sample.add(1, tokens, Vec::new(), elbo);
+        }
+        sample
+    }
+
+    #[test]
+    fn a_candidate_has_the_weights_of_the_cause_that_its_tokens_come_from() {
+        let got = Candidate::fit(&[1, 2, 3], &sample(), 10).unwrap();
+        // All three tokens are held by 0.8^3 of the documents in which the cause is on; the others dilute nothing but p.
+        for token in [0, 4] {
+            assert!((1.0..2.0).contains(&got.tokens[token]), "{:?}", got.tokens);
+        }
+        assert!(got.tokens[5..].iter().all(|&w| w < 0.1), "{:?}", got.tokens);
+        assert!((0.1..0.4).contains(&got.leak), "{}", got.leak);
+        assert!(Candidate::fit(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], &Sample::default(), 10).is_none());
+    }
 }

@@ -45,14 +45,7 @@ pub struct RenewOptions {
 
 impl Default for RenewOptions {
     fn default() -> Self {
-        Self {
-            rounds: 30,
-            idle: tune("T_IDLE", 4.0) as u32,
-            first_epochs: tune("T_FIRST", 10.0) as u32,
-            epochs: tune("T_EPOCHS", 5.0) as u32,
-            sample: tune("T_SAMPLE", 1000.0) as usize,
-            candidates: tune("T_CAND", 24.0) as usize,
-        }
+        Self { rounds: 30, idle: 8, first_epochs: 10, epochs: 5, sample: 1_000, candidates: 32 }
     }
 }
 
@@ -168,7 +161,7 @@ impl Renewal {
         let mut rng = rng(trainer.options.seed, Stream::Renew(u64::from(self.round)));
         let mut docs = trainer.train_docs().to_vec();
         let (some, _) = docs.partial_shuffle(&mut rng, options.sample);
-        let some_len = some.len();
+        let least_gain = LEAST_GAIN * some.len() as f64;
         let items = trainer.items(some);
         let (sample, mut bound) = look(trainer, &items)?;
         let mut worth = worth(trainer, &items, &sample)?;
@@ -177,7 +170,6 @@ impl Renewal {
         let mut candidates =
             candidates::draw(&trainer.state.graph, &weights, &sample, options.candidates, &mut rng);
         let mut taken = Vec::new();
-        let least_gain = LEAST_GAIN * some_len as f64;
         // After a round without gain, the next topic.
         for &(topic, _) in worth.iter().skip(self.idle as usize) {
             let mut best: Option<(usize, f64, Weights)> = None;
@@ -251,8 +243,4 @@ fn worth(trainer: &mut Trainer<'_>, items: &[Item], sample: &Sample) -> Result<V
         worth.push((topic, lost - (n_docs - n_on) * leak));
     }
     Ok(worth)
-}
-
-pub(super) fn tune(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
