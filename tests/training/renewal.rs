@@ -53,8 +53,8 @@ fn renewal_gives_the_same_bits_on_1_and_3_threads_and_another_seed_others() {
 }
 
 #[test]
-fn a_round_that_does_not_help_is_undone() {
-    let data = Data::tiny(400);
+fn the_best_of_all_rounds_and_epochs_is_kept() {
+    let data = causes();
     let mut best = f64::NEG_INFINITY;
     let mut stages = Vec::new();
     let mut on_event = |event: &Event<'_>| {
