@@ -16,6 +16,8 @@ pub enum Stream {
     SynthNetwork,
     /// One sampled document.
     SynthDocument(u64),
+    /// The candidates of a round of renewal.
+    Renew(u64),
     /// New edges of refinement.
     Refine,
     /// Documents that a graph is learned from, where there are too many.
@@ -40,7 +42,8 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::GraphDocs => (7, 0),
         Stream::Plan => (6, 0),
         Stream::Report => (8, 0),
-        Stream::Likelihood(doc) => (9, doc),
+        Stream::Renew(round) => (9, round),
+        Stream::Likelihood(doc) => (10, doc),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

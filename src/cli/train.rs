@@ -176,7 +176,7 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     Ok(())
 }
 
-/// The model of these weights. Topics whose words refinement chose are named after those.
+/// The model of these weights. Topics whose words refinement or renewal chose are named after those.
 fn finished(
     start: &Start,
     options: &CheckedOptions,
@@ -195,6 +195,9 @@ fn finished(
         let all: Vec<u32> = (0..graph.n_topics() as u32).collect();
         name_topics(&mut network, if !start.learning.is_null() { &all } else { reseeded });
         network.drop_empty_topics();
+    }
+    if options.renew.is_some() {
+        name_topics(&mut network, reseeded);
     }
     network
 }

@@ -93,6 +93,10 @@ pub fn plan(
         let message = "--refine changes the graph as it goes, which cannot be planned; leave it out";
         return Err(Error::Usage(message.into()));
     }
+    if options.renew.is_some() {
+        let message = "--renew takes as many rounds as help, which cannot be planned; leave it out";
+        return Err(Error::Usage(message.into()));
+    }
     let survey = Survey::of(&docs, options);
     let (train, valid) = (&survey.train, &survey.valid);
     if train.n_docs == 0 {

@@ -1,7 +1,7 @@
 //! Training options: as given, and checked.
 
 use super::counts::MOST_BATCHES;
-use super::{PriorOptions, RateSchedule, RefineOptions};
+use super::{PriorOptions, RateSchedule, RefineOptions, RenewOptions};
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
 use crate::network::{Init, MAX_WEIGHT};
@@ -83,6 +83,9 @@ pub struct TrainOptions {
     pub init: Init,
     /// Refinement of the graph before the epochs.
     pub refine: Option<RefineOptions>,
+    /// Renewal of topics before the epochs.
+    #[serde(default)]
+    pub renew: Option<RenewOptions>,
     /// What the initial weights count as where they are those of a model that training goes on from.
     #[serde(default)]
     pub prior: Option<PriorOptions>,
@@ -109,6 +112,7 @@ impl Default for TrainOptions {
             patience: 5,
             init: Init::Data,
             refine: None,
+            renew: None,
             prior: None,
             share_identical: true,
             seed: 0,
@@ -187,6 +191,7 @@ impl TrainOptions {
                     .into(),
             );
         }
+        self.check_renew()?;
         let above_zero = |value: f64| value > 0.0 && value.is_finite();
         self.prior.map_or(Ok(()), |prior| self.check_prior(&prior))?;
         match self.step {
@@ -201,6 +206,24 @@ impl TrainOptions {
             }
             _ => Ok(CheckedOptions(self)),
         }
+    }
+
+    /// Renewal trains in short rounds, of a graph that stays as it is, and changes what topics are.
+    fn check_renew(&self) -> Result<()> {
+        let Some(renew) = &self.renew else { return Ok(()) };
+        renew.check()?;
+        let fault = if !matches!(self.step, StepRule::Em { .. }) {
+            "renewal trains in short rounds, which --step em alone is quick enough for"
+        } else if self.max_steps == Some(0) {
+            "--steps 0 writes the initial weights, and --renew is training; leave out one of the two"
+        } else if self.refine.is_some() {
+            "--refine has new topics of its own; leave out --renew"
+        } else if self.prior.is_some() {
+            "--renew exchanges topics, and a model's topics are kept; leave it out"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Usage(fault.into()))
     }
 
     /// An older model counts with its own weights, in EM, whose counts can be added.

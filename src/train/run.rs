@@ -4,7 +4,7 @@ use super::options::MIN_FLOOR;
 use super::refine::Refinement;
 use super::state::{Best, Phase, State};
 use super::trainer::Trainer;
-use super::{CheckedOptions, Event, Metrics, Prior, StepRule};
+use super::{CheckedOptions, Event, Metrics, Prior, RefineOptions, RenewOptions, StepRule};
 use crate::corpus::{Docs, Parts, split, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
@@ -34,7 +34,7 @@ pub struct Outcome {
     pub metrics: Option<Metrics>,
     /// Why it ended.
     pub ended: Ended,
-    /// Topics that refinement started anew: their names no longer say what they are.
+    /// Topics that refinement or renewal started anew: their names no longer say what they are.
     pub reseeded: Vec<u32>,
     /// Validation documents.
     pub valid: Vec<u32>,
@@ -78,6 +78,7 @@ pub fn train(
             let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor)?;
             let phase = match &options.refine {
                 Some(refine) => Phase::Refining(Box::new(Refinement::new(refine, graph, &weights))),
+                None if options.renew.is_some() => Phase::Renewing(Box::default()),
                 None => Phase::Epochs { evaluation_due: n_steps == 0 },
             };
             // The weights to start from are the old model's.
@@ -92,10 +93,12 @@ pub fn train(
             (graph, *state)
         }
     };
-    let refine_epochs = match (&state.phase, &options.refine) {
-        (Phase::Refining(_), Some(refine)) => refine.n_epochs().saturating_sub(state.full_steps as u32),
-        _ => 0,
+    let before_epochs = match &state.phase {
+        Phase::Refining(_) => options.refine.as_ref().map_or(0, RefineOptions::n_epochs),
+        Phase::Renewing(_) => options.renew.as_ref().map_or(0, RenewOptions::n_epochs),
+        Phase::Epochs { .. } | Phase::Ended(_) => 0,
     };
+    let refine_epochs = before_epochs.saturating_sub(state.full_steps as u32);
     on_event(&Event::Started {
         n_train: train_docs.len(),
         n_valid: valid.len(),
@@ -117,7 +120,7 @@ pub fn train(
         // Nothing was held out and there were steps since the last evaluation, or there was none.
         _ => (graph, weights, None),
     };
-    if graph == *given_graph {
+    if options.refine.is_some() && graph == *given_graph {
         reseeded.clear();
     }
     Ok(Outcome { graph, weights, metrics, ended, reseeded, valid, test })

@@ -1,6 +1,7 @@
 //! Where a training stands: all that it needs to go on, besides the documents and the options.
 
 use super::refine::Refinement;
+use super::renew::Renewal;
 use super::step::Memory;
 use super::{Ended, Metrics, Prior};
 use crate::estep::Stats;
@@ -27,7 +28,7 @@ pub struct State {
     pub(super) best: Option<Best>,
     /// Evaluations without a gain.
     pub(super) without_gain: u32,
-    /// Topics that refinement started anew.
+    /// Topics that refinement or renewal started anew.
     pub(super) reseeded: Vec<u32>,
     /// Seconds of training so far.
     pub(super) seconds: f64,
@@ -42,6 +43,8 @@ pub(super) enum Phase {
     Epochs { evaluation_due: bool },
     /// Nothing.
     Ended(Ended),
+    /// Topics begin anew.
+    Renewing(Box<Renewal>),
 }
 
 /// Sums over the first documents of a batch.
@@ -155,6 +158,13 @@ impl State {
                 "refinement",
                 match &self.phase {
                     Phase::Refining(refinement) => refinement.fits(graph, &of),
+                    _ => true,
+                },
+            ),
+            (
+                "renewal",
+                match &self.phase {
+                    Phase::Renewing(renewal) => renewal.fits(graph.n_topics(), &|weights| of(graph, weights)),
                     _ => true,
                 },
             ),

@@ -5,6 +5,7 @@ use super::{BatchSize, CheckedOptions, Ended, Event, Metrics, Stepper};
 use crate::corpus::{Docs, Item};
 use crate::error::{Error, Result};
 use crate::estep::{DocResults, EStep, Monitor, Params, Sink, Stats, Work};
+use crate::network::Weights;
 use crate::rng::{Stream, rng};
 use rand::seq::SliceRandom;
 use std::ops::Range;
@@ -88,6 +89,16 @@ impl<'a> Trainer<'a> {
         self.train_docs.len()
     }
 
+    /// The training documents.
+    pub(super) fn train_docs(&self) -> &[u32] {
+        &self.train_docs
+    }
+
+    /// The smallest leak there may be.
+    pub(super) fn leak_floor(&self) -> f64 {
+        self.leak_floor
+    }
+
     /// Whether documents are held out.
     pub(super) fn has_valid(&self) -> bool {
         !self.valid_docs.is_empty()
@@ -126,6 +137,15 @@ impl<'a> Trainer<'a> {
             self.state.phase = match &advanced {
                 Ok(true) => Phase::Epochs { evaluation_due: self.n_steps == 0 },
                 _ => Phase::Refining(refinement),
+            };
+            return advanced.map(|_| ());
+        }
+        if let Phase::Renewing(renewal) = &mut self.state.phase {
+            let mut renewal = std::mem::take(renewal);
+            let advanced = renewal.advance(self, on_event);
+            self.state.phase = match &advanced {
+                Ok(true) => Phase::Epochs { evaluation_due: false },
+                _ => Phase::Renewing(renewal),
             };
             return advanced.map(|_| ());
         }
@@ -212,7 +232,7 @@ impl<'a> Trainer<'a> {
     fn stepper(&mut self) -> Stepper {
         let range = (self.options.floor, self.leak_floor, self.options.cap);
         let n_steps = match self.state.phase {
-            Phase::Refining(_) => (1, 1),
+            Phase::Refining(_) | Phase::Renewing(_) => (1, 1),
             _ => (self.n_batches as u64, self.n_steps),
         };
         let mut stepper = Stepper::new(self.options.step, range, self.train_docs.len(), n_steps);
@@ -222,7 +242,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Documents as items, identical ones joined if they may be.
-    fn items(&self, doc_ixs: &[u32]) -> Vec<Item> {
+    pub(super) fn items(&self, doc_ixs: &[u32]) -> Vec<Item> {
         if self.options.share_identical {
             return Item::shared(&self.docs, doc_ixs);
         }
@@ -238,12 +258,30 @@ impl<'a> Trainer<'a> {
         gradients: bool,
         sink: Option<&mut Sink<'_>>,
     ) -> Result<(Stats, Params)> {
-        let (graph, options) = (&self.state.graph, &self.options.estep);
-        let params = Params::derive(graph, &self.state.weights, options.bound)?;
-        let work = Work { graph, docs: self.docs, items, options, gradients, monitor: self.monitor };
-        let stats = self.estep.run(&work, &params, sink)?;
-        self.docs.corpus().release();
+        let params = Params::derive(&self.state.graph, &self.state.weights, self.options.estep.bound)?;
+        let stats = self.run_estep_at(&params, items, gradients, sink)?;
         Ok((stats, params))
+    }
+
+    /// The E-step of some documents at other weights.
+    fn run_estep_at(
+        &mut self,
+        params: &Params,
+        items: &[Item],
+        gradients: bool,
+        sink: Option<&mut Sink<'_>>,
+    ) -> Result<Stats> {
+        let (graph, options) = (&self.state.graph, &self.options.estep);
+        let work = Work { graph, docs: self.docs, items, options, gradients, monitor: self.monitor };
+        let stats = self.estep.run(&work, params, sink)?;
+        self.docs.corpus().release();
+        Ok(stats)
+    }
+
+    /// The sum of the bounds of some documents at other weights.
+    pub(super) fn bound_at(&mut self, weights: &Weights, items: &[Item]) -> Result<f64> {
+        let params = Params::derive(&self.state.graph, weights, self.options.estep.bound)?;
+        Ok(self.run_estep_at(&params, items, false, None)?.elbo_sum)
     }
 
     /// The E-step of all training documents at the current weights; `on_results` gets the items of a slice, and results for some.

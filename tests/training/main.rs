@@ -7,6 +7,7 @@ mod common;
 mod endings;
 mod not_finite;
 mod recovery;
+mod renewal;
 mod resumed;
 mod same_seed;
 mod update;

@@ -1,7 +1,7 @@
 //! Training that was stopped and goes on ends as if it never had been: from every state it tells, through a checkpoint file.
 
 use super::*;
-use noisyor::train::{RefineOptions, RunFolder, State};
+use noisyor::train::{RefineOptions, RenewOptions, RunFolder, State};
 use serde_json::json;
 
 /// Metrics but for times.
@@ -116,6 +116,16 @@ fn refinement_goes_on_as_if_never_stopped() {
             swaps: 3,
         };
         check(&data, TrainOptions { refine: Some(refine), valid, ..options(EM, BatchSize::Docs(60), 2) }, 5);
+    }
+}
+
+#[test]
+fn renewal_goes_on_as_if_never_stopped() {
+    let data = Data::tiny(200);
+    for valid in [0.2, 0.0] {
+        let renew =
+            RenewOptions { rounds: 4, idle: 2, first_epochs: 2, epochs: 2, sample: 80, candidates: 6 };
+        check(&data, TrainOptions { renew: Some(renew), valid, ..options(EM, BatchSize::Docs(60), 2) }, 2);
     }
 }
 

@@ -4,7 +4,9 @@ use super::update::UpdateArgs;
 use clap::ValueEnum;
 use noisyor::estep::EStepOptions;
 use noisyor::network::Init;
-use noisyor::train::{BatchSize, CheckedOptions, RateSchedule, RefineOptions, StepRule, TrainOptions};
+use noisyor::train::{
+    BatchSize, CheckedOptions, RateSchedule, RefineOptions, RenewOptions, StepRule, TrainOptions,
+};
 use noisyor::{Error, Result};
 
 #[derive(clap::Args)]
@@ -48,6 +50,11 @@ pub(in crate::cli) struct TrainingArgs {
     /// helps is decided by the validation part; --epochs and --steps count after it
     #[arg(long)]
     pub(super) refine: bool,
+    /// Let topics that are worth little begin anew first, where documents suggest a better one, in rounds at most so many; for random
+    /// initial weights. What helps is decided by the validation part; --epochs and --steps count after it
+    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "30")]
+    pub(super) renew: Option<u32>,
     /// Share of the documents held out to stop by and to choose the best model by
     #[arg(long, default_value_t = TrainOptions::default().valid, value_name = "SHARE")]
     valid: f64,
@@ -157,6 +164,7 @@ impl TrainingArgs {
                 Some(InitArg::Constant) => Init::Constant,
             },
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
+            renew: self.renew.map(|rounds| RenewOptions { rounds, ..RenewOptions::default() }),
             prior: update.and_then(UpdateArgs::prior),
             share_identical: !self.no_share,
             seed,

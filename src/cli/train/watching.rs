@@ -48,7 +48,7 @@ impl Watching {
         let test = if n_test > 0 { format!(", {n_test} kept for the test") } else { String::new() };
         let refining = match refine_epochs {
             0 => String::new(),
-            epochs => format!(", after {epochs} to refine the graph"),
+            epochs => format!(", after {epochs} at most to refine it"),
         };
         common.say(format_args!(
             "training on {n_train} documents, {n_valid} held out{test}; epochs: {n_epochs}, \
@@ -96,7 +96,7 @@ impl Watching {
     pub(super) fn refined(&self, stage: RefineStage, n_edges: usize) {
         let stage = match stage {
             RefineStage::Densified => "refining, from every edge that the layers allow".into(),
-            RefineStage::Reseeded(topics) => format!("dead topics that begin anew: {topics}"),
+            RefineStage::Reseeded(topics) => format!("topics that begin anew: {topics}"),
             RefineStage::Pruned(edges) => format!("edges of least importance dropped: {edges}"),
             RefineStage::Swapped(edges) => {
                 format!("edges exchanged for candidates of large gradient: {edges}")

@@ -80,14 +80,15 @@ impl Watched {
             (Some(steps), Some(n_batches)) if n_batches >= 1.0 => steps as f64 / n_batches,
             _ => f64::INFINITY,
         };
-        let refining = options.refine.as_ref().map_or(0, |refine| refine.n_epochs());
+        let refining = options.refine.as_ref().map_or(0, |refine| refine.n_epochs())
+            + options.renew.as_ref().map_or(0, |renew| renew.n_epochs());
         Some(f64::from(options.epochs).min(by_steps) + f64::from(refining))
     }
 
     /// Whether it may end before its last epoch.
     fn may_stop(&self) -> bool {
         self.config.as_ref().is_none_or(|(options, _)| {
-            options.patience > 0 && options.valid > 0.0 || options.refine.is_some()
+            options.patience > 0 && options.valid > 0.0 || options.refine.is_some() || options.renew.is_some()
         })
     }
 

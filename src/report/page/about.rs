@@ -121,6 +121,7 @@ fn training_rows(run: &RunRecord) -> Vec<(&'static str, String)> {
     ];
     rows.extend(best.map(|elbo| ("Best held-out bound", format!("{elbo:.4} nats a document"))));
     rows.extend(options.refine.as_ref().map(|_| ("Refinement", "the graph was refined".into())));
+    rows.extend(options.renew.as_ref().map(|_| ("Renewal", "topics of little worth began anew".into())));
     rows.push(("Seed", options.seed.to_string()));
     rows
 }
