@@ -108,9 +108,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let means = estimates.as_ref().and_then(Estimates::means);
     if common.json {
         let mut result = json!({
-            "docs": n_docs, "bound": options.bound, "clamp": options.clamp, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
+            "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
             "exact_mean": exact_mean, "backend": estep.name(),
         });
+        if options.clamp > 0 {
+            result["clamp"] = json!(options.clamp);
+        }
         if sampling.is_some() {
             result["likelihood_mean"] = json!(means.map(|means| means.log_p));
             result["likelihood_se"] = json!(means.map(|means| means.se));

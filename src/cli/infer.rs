@@ -103,7 +103,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         print(format_args!(
             "{}\n",
             json!({
-                "docs": n_docs, "bound": options.bound, "clamp": options.clamp, "elbo_mean": elbo_mean, "docs_per_s": docs_per_s,
+                "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "docs_per_s": docs_per_s,
                 "output": output, "backend": estep.name(), "resumed_docs": n_before,
             })
         ))?;

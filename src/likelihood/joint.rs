@@ -2,9 +2,11 @@
 //!
 //! With x the states of the topics, `a_i = w0_i + sum_k w_ki x_k` and `beta(a) = log(exp(a) - 1)`,
 //!
-//!     log p(x, y) = -W0 + sum over on i of beta(a_i) - sum over on k of S_k,
-//!     g_k = log p(x_k on, rest) - log p(x_k off, rest)
-//!         = beta(a_k) - S_k + sum over on children c of [beta(a_c) at k on - beta(a_c) at k off].
+//! ```text
+//! log p(x, y) = -W0 + sum over on i of beta(a_i) - sum over on k of S_k,
+//! g_k = log p(x_k on, rest) - log p(x_k off, rest)
+//!     = beta(a_k) - S_k + sum over on children c of [beta(a_c) at k on - beta(a_c) at k off].
+//! ```
 
 use super::configurations::key;
 use crate::batch::{Batch, Packer};

@@ -208,9 +208,44 @@ fn threads_change_nothing_and_schedules_little() {
     };
     let reference = eval("--threads 1");
     assert_eq!(eval("--threads 8"), reference);
-    for options in ["--paper-estep", "--temper", "--estep-tol 1e-5 --estep-max 500"] {
+    let plain = eval("--start plain");
+    let tight = "--estep-tol 1e-5 --estep-max 500";
+    for (options, like) in [("--paper-estep", plain), ("--temper", plain), (tight, reference)] {
         let (mean, _) = eval(options);
-        assert!(mean != reference.0, "{options} does nothing");
-        assert!((mean - reference.0).abs() < 1.0, "{options}: {mean}, but {} without", reference.0);
+        assert!(mean != like.0, "{options} does nothing");
+        assert!((mean - like.0).abs() < 1.0, "{options}: {mean}, but {} without", like.0);
     }
+}
+
+#[test]
+fn starts_and_clamped_topics_raise_the_bound() {
+    let folder = Folder::new();
+    folder.run("synth --preset tiny --docs 300 -o tiny");
+    let eval =
+        |options: &str| folder.result(&format!("eval tiny/network.safetensors tiny/corpus.svm {options}"));
+    let mean = |options: &str| number(&eval(options)["elbo_mean"]);
+    let (plain, greedy, best) = (mean("--start plain"), mean(""), mean("--start best"));
+    assert_eq!(mean("--start greedy"), greedy);
+    assert!(plain < greedy && greedy <= best, "plain {plain}, greedy {greedy}, best {best}");
+    let (few, auto) = (eval("--clamp 2 --exact"), eval("--clamp auto"));
+    assert_eq!((&few["clamp"], &auto["clamp"]), (&json!(2), &json!(8)));
+    assert!(eval("").get("clamp").is_none());
+    let (few_mean, auto_mean) = (number(&few["elbo_mean"]), number(&auto["elbo_mean"]));
+    assert!(greedy < few_mean && few_mean < auto_mean, "{greedy}, clamped {few_mean}, {auto_mean}");
+    assert!(auto_mean < number(&few["exact_mean"]), "{auto_mean} above {few}");
+    assert!(
+        folder.stdout("eval tiny/network.safetensors tiny/corpus.svm --clamp 2").contains("(tail, clamp 2)")
+    );
+    folder.fails("eval tiny/network.safetensors tiny/corpus.svm --clamp 25", 2, &["from 0 to 24", "auto"]);
+    folder.fails("eval tiny/network.safetensors tiny/corpus.svm --clamp 2 --start plain", 2, &["greedy"]);
+    folder.fails(
+        "eval tiny/network.safetensors tiny/corpus.svm --start best --temper=4,12",
+        2,
+        &["--start tempered"],
+    );
+    folder.fails(
+        "explain tiny/network.safetensors --doc 1 --corpus tiny/corpus.svm --clamp 2",
+        2,
+        &["clamp"],
+    );
 }

@@ -9,7 +9,10 @@ fn fast_bound_and_sums_are_the_oracles_where_the_e_step_ends() {
         let (corpus, alignment) = corpus_of(&network, docs.clone());
         for bound in [Bound::Local, Bound::Tail, Bound::Full] {
             let max_alternations = ALTERNATIONS as u32;
-            let options = EStepOptions { bound, max_alternations, tolerance: 0.0, ..EStepOptions::default() };
+            // The probe begins where the plain start does.
+            let (start, tolerance) = (Start::Plain, 0.0);
+            let options =
+                EStepOptions { bound, start, max_alternations, tolerance, ..EStepOptions::default() };
             let ran = run_docs(&network, &docs, &options);
             let params = Params::derive(&network.graph, &network.weights, bound).unwrap();
             let mut total = Stats::new(&network.graph, true);

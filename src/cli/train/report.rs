@@ -94,7 +94,7 @@ pub(super) fn report(
         return print(format_args!(
             "{}\n",
             json!({
-                "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": options.estep.bound, "clamp": options.estep.clamp,
+                "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": options.estep.bound,
                 "metrics": outcome.metrics, "graph_weights_elbo": reference_elbo,
                 "topics": network.graph.n_topics(), "edges": network.graph.n_edges(), "held_out_docs": n_valid,
                 "test_docs": n_test, "test_elbo": test_elbo,

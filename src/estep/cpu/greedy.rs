@@ -3,7 +3,9 @@
 //! With x the states of the topics, `a_i = w0_i + sum_k w_ki x_k` and `beta(a) = log(exp(a) - 1)`, the log joint is
 //! `-W0 + sum over on i of beta(a_i) - sum over on k of S_k`. Topic k on is worth, over k off and all others held,
 //!
-//!     g_k = beta(a_k) - S_k + sum over on children c of [beta(a_c) at k on - beta(a_c) at k off].
+//! ```text
+//! g_k = beta(a_k) - S_k + sum over on children c of [beta(a_c) at k on - beta(a_c) at k off].
+//! ```
 //!
 //! The search begins with all topics off and takes the best flip while one gains. A topic may come on together with a chain of
 //! its ancestors: in deep networks a topic often pays only if its parent is on, and the parent only if the topic is.
