@@ -179,7 +179,7 @@ impl DocState {
 
     /// The topics to clamp. A topic is of interest if it could explain the document alone, `alone` being what it is worth with all
     /// others off, and if its own state is not clear: competing explanations have both. (On tiny20 clamping the topics of the least clear
-    /// state gained half as much.)
+    /// state gained a third to two thirds as much.)
     #[inline(always)]
     fn choose(&mut self, doc: OneDoc<'_>, pieces: &mut Pieces) {
         let topics = doc.batch.topics(doc.doc_ix);
