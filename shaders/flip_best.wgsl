@@ -1,5 +1,8 @@
-// The flip that gains most, of several the first, if it gains at all; a topic comes on with its chain of ancestors. One row is a
-// document, which is done when no flip gains, or after more flips than a search should ever take.
+// One step of every document's search. One row is a document, which is done when nothing is left to try.
+// - The flip that gains most, of several the first, if one gains and a trial is not beyond hope; a topic comes on with its chain of ancestors.
+// - Else, if a topic stayed off on trial: the trial ends. What did not gain is undone.
+// - Else the configuration is kept, and the next topic that is on goes off on trial.
+// What a trial has gained so far stands in doc_bounds.
 
 @group(0) @binding(1) var<storage, read> docs: array<DocRecord>;
 @group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
@@ -8,6 +11,7 @@
 @group(0) @binding(5) var<storage, read> edge_state: array<EdgeState>;
 @group(0) @binding(6) var<storage, read_write> doc_state: array<u32>;
 @group(0) @binding(7) var<storage, read_write> node_state: array<f32>;
+@group(0) @binding(8) var<storage, read_write> doc_bounds: array<f32>;
 
 @compute @workgroup_size(WORKGROUP)
 fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -16,40 +20,96 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     let inside = ix < args.n_rows;
     let row = rows[args.row_begin + select(0u, ix, inside)];
     let doc = docs[row];
-    let n_topics = doc.token_begin - doc.node_begin;
-    let searches = inside && doc_state[row] >= args.alternation;
-    let at_work = searches && args.alternation < 2u * n_topics + 8u;
+    let at_work = inside && doc_state[row] >= args.alternation;
     if (may_leave(at_work)) {
         return;
     }
 
+    let n_topics = select(0u, doc.token_begin - doc.node_begin, at_work);
+    let gains = args.n_nodes + doc.node_begin;
     let values = 2u * args.n_nodes + doc.node_begin;
+    let marks = 3u * args.n_nodes + doc.node_begin;
+    // Read by all before the barriers below, written by one behind them.
+    let won = doc_bounds[row];
     var best = MIN_GAIN;
     // The negative number of the best topic, so that the largest is the first.
     var place = -NOWHERE;
-    for (var at = lane; at < select(0u, n_topics, at_work); at += LANES) {
+    var tried = -1.0;
+    var banned = 0.0;
+    for (var at = lane; at < n_topics; at += LANES) {
         let value = node_state[values + at];
         if (value > best) {
             best = value;
             place = -f32(at);
         }
+        let mark = u32(node_state[marks + at]);
+        tried = select(tried, f32(at), (mark & TRIED) != 0u);
+        banned = select(banned, 1.0, (mark & BANNED) != 0u);
     }
     let most = row_max(local, best);
     place = row_max(local, select(-NOWHERE, place, best == most));
-    if (at_work && lane == 0u && most > MIN_GAIN) {
-        var topic = doc.node_begin + u32(-place);
-        if (is_on(node_state[topic])) {
-            node_state[topic] = 1.0 - Q_ON;
-        } else {
-            loop {
-                node_state[topic] = Q_ON;
-                let begin = nodes[topic].edge_begin;
-                if (begin == nodes[topic + 1u].edge_begin || edge_state[begin].r < 0.0) {
-                    break;
+    tried = row_max(local, tried);
+    banned = row_max(local, banned);
+    // The first topic that is on behind the last that was tried, negative.
+    var next = -NOWHERE;
+    for (var at = lane; at < n_topics; at += LANES) {
+        let may = is_on(node_state[doc.node_begin + at]) && node_state[gains + at] <= MAX_LOSS;
+        if (may && f32(at) > tried) {
+            next = max(next, -f32(at));
+        }
+    }
+    next = row_max(local, next);
+    if (!at_work) {
+        return;
+    }
+
+    // More steps than a search should ever take.
+    let last = args.alternation >= 16u * n_topics + 64u;
+    let hopeful = banned == 0.0 || won + HOPE * most > MIN_GAIN;
+    var moves = false;
+    if (most > MIN_GAIN && hopeful && !last) {
+        moves = true;
+        if (lane == 0u) {
+            if (banned > 0.0) {
+                doc_bounds[row] = won + most;
+            }
+            var topic = doc.node_begin + u32(-place);
+            if (is_on(node_state[topic])) {
+                node_state[topic] = 1.0 - Q_ON;
+            } else {
+                loop {
+                    node_state[topic] = Q_ON;
+                    let begin = nodes[topic].edge_begin;
+                    if (begin == nodes[topic + 1u].edge_begin || edge_state[begin].r < 0.0) {
+                        break;
+                    }
+                    topic = edges[begin + u32(edge_state[begin].r)].parent;
                 }
-                topic = edges[begin + u32(edge_state[begin].r)].parent;
             }
         }
+    } else if (banned > 0.0) {
+        moves = true;
+        let gained = won > MIN_GAIN;
+        for (var at = lane; at < n_topics; at += LANES) {
+            let mark = u32(node_state[marks + at]);
+            node_state[marks + at] = f32(mark & (KEPT_ON | TRIED));
+            if (!gained) {
+                node_state[doc.node_begin + at] = select(1.0 - Q_ON, Q_ON, (mark & KEPT_ON) != 0u);
+            }
+        }
+    } else if (next > -NOWHERE && !last) {
+        moves = true;
+        for (var at = lane; at < n_topics; at += LANES) {
+            let on = select(0u, KEPT_ON, is_on(node_state[doc.node_begin + at]));
+            let is_next = f32(at) == -next;
+            node_state[marks + at] = f32(on | select(0u, TRIED | BANNED, is_next));
+            if (is_next) {
+                node_state[doc.node_begin + at] = 1.0 - Q_ON;
+                doc_bounds[row] = -node_state[gains + at];
+            }
+        }
+    }
+    if (lane == 0u && moves && !last) {
         doc_state[row] = args.alternation + 1u;
     }
 }

@@ -13,6 +13,7 @@ fn init_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         let node = nodes[row];
         node_state[row] = select(1.0, args.q_start, node.id < args.n_topics);
         node_state[args.n_nodes + row] = 0.0;
+        node_state[3u * args.n_nodes + row] = 0.0;
         atomicStore(&doc_state[node.doc_ix], 0u);
     }
 }

@@ -2,9 +2,18 @@
 
 const MIN_GAIN: f32 = 1e-3;
 const Q_ON: f32 = 0.999;
+// A topic that is worth more is not tried.
+const MAX_LOSS: f32 = 1e5;
+// A trial goes on as long as this many flips as good as the next would make up for what was lost.
+const HOPE: f32 = 4.0;
 // Above every number of an edge or topic in a row.
 const NOWHERE: f32 = 1e9;
 
 fn is_on(q: f32) -> bool {
     return q > 0.5;
 }
+
+// Marks of a topic, added up: on in the configuration that is kept; the last that was tried without; it stays off.
+const KEPT_ON: u32 = 1u;
+const TRIED: u32 = 2u;
+const BANNED: u32 = 4u;

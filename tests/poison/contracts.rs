@@ -38,10 +38,10 @@ impl Contract {
         self.writes.extend(words.into_iter().map(|word| (array, word)));
     }
 
-    /// Sections of node_state: q, log-odds, kappa; words of edge_state: r, term; words of slots: child, m.
+    /// Sections of node_state: q, log-odds, kappa, marks; words of edge_state: r, term; words of slots: child, m.
     fn add_node(&mut self, kernel: &str, chunk: &Chunk, memory: &Memory, row: usize, args: &Args) {
         let (node, next, n_nodes) = (chunk.nodes[row], chunk.nodes[row + 1], chunk.n_nodes());
-        let (q, log_odds, kappa) = (row, n_nodes + row, 2 * n_nodes + row);
+        let [q, log_odds, kappa, marks] = [0, 1, 2, 3].map(|section| section * n_nodes + row);
         let edges = node.edge_begin as usize..next.edge_begin as usize;
         let parents: Vec<usize> =
             chunk.edges[edges.clone()].iter().map(|edge| edge.parent as usize).collect();
@@ -59,7 +59,7 @@ impl Contract {
         match kernel {
             "init_q" => {
                 self.write(Array::DocState, [doc_ix]);
-                self.write(Array::NodeState, [q, log_odds]);
+                self.write(Array::NodeState, [q, log_odds, marks]);
             }
             "flip_terms" => {
                 self.read(Array::NodeState, parents);
@@ -68,7 +68,7 @@ impl Contract {
             }
             "flip_gain" => {
                 let children = slots.clone().map(|slot| memory[&Array::Slots][2 * slot] as usize);
-                self.read(Array::NodeState, children.chain([q, kappa]));
+                self.read(Array::NodeState, children.chain([q, kappa, marks]));
                 self.read(Array::Slots, slots.flat_map(|slot| [2 * slot, 2 * slot + 1]));
                 self.write(Array::NodeState, [log_odds, kappa]);
             }
@@ -136,28 +136,47 @@ impl Contract {
         self.write(Array::DocBounds, [row]);
     }
 
-    /// A flip makes q of a topic that is on that of one that is off, and the other way round; of which topics hangs on all values.
+    /// A step of a search makes q of a topic that is on that of one that is off, and the other way round; of which topics hangs on
+    /// all values. A trial (mark 4) has a sum of its own; marks change where no flip gains.
     fn add_flip(&mut self, chunk: &Chunk, memory: &Memory, row: usize, args: &Args) {
         self.read(Array::DocState, [row]);
-        let topics = chunk.docs[row].node_begin as usize..chunk.docs[row].token_begin as usize;
         if memory[&Array::DocState][row] < args.alternation {
             return;
         }
-        let gains = |topic: usize| f32::from_bits(memory[&Array::NodeState][2 * chunk.n_nodes() + topic]);
-        let flips = topics.clone().any(|topic| gains(topic) > MIN_GAIN);
-        for topic in topics {
-            self.read(Array::NodeState, [topic, 2 * chunk.n_nodes() + topic]);
+        let n_nodes = chunk.n_nodes();
+        let topics = chunk.docs[row].node_begin as usize..chunk.docs[row].token_begin as usize;
+        let state = |section: usize, topic: usize| {
+            f32::from_bits(memory[&Array::NodeState][section * n_nodes + topic])
+        };
+        let has_mark = |topic: usize, mark: u32| state(3, topic) as u32 & mark != 0;
+        let on_trial = topics.clone().any(|topic| has_mark(topic, 4));
+        let won = f32::from_bits(memory[&Array::DocBounds][row]);
+        let most = topics.clone().map(|topic| state(2, topic)).fold(MIN_GAIN, f32::max);
+        let flips = most > MIN_GAIN && (!on_trial || won + HOPE * most > MIN_GAIN);
+        let tried = topics.clone().filter(|&topic| has_mark(topic, 2)).max();
+        let next = topics.clone().find(|&topic| {
+            state(0, topic) > 0.5 && state(1, topic) <= MAX_LOSS && tried.is_none_or(|tried| topic > tried)
+        });
+        for topic in topics.clone() {
+            self.read(Array::NodeState, [0, 1, 2, 3].map(|section| section * n_nodes + topic));
             let edges = chunk.nodes[topic].edge_begin as usize..chunk.nodes[topic + 1].edge_begin as usize;
             self.read(Array::EdgeState, edges.take(1).map(|e| 2 * e));
-            if flips {
-                let is_on = f32::from_bits(memory[&Array::NodeState][topic]) > 0.5;
-                let flipped: f32 = if is_on { 1.0 - Q_ON } else { Q_ON };
-                self.may_write.insert((Array::NodeState, topic), flipped.to_bits());
-            }
+        }
+        self.read(Array::DocBounds, on_trial.then_some(row));
+        if !flips && !on_trial && next.is_none() {
+            return;
+        }
+        self.may_write.insert((Array::DocState, row), args.alternation + 1);
+        for topic in topics.clone() {
+            let flipped: f32 = if state(0, topic) > 0.5 { 1.0 - Q_ON } else { Q_ON };
+            self.may_write.insert((Array::NodeState, topic), flipped.to_bits());
         }
         if flips {
-            self.may_write.insert((Array::DocState, row), args.alternation + 1);
+            self.write(Array::DocBounds, on_trial.then_some(row));
+            return;
         }
+        self.write(Array::NodeState, topics.map(|topic| 3 * n_nodes + topic));
+        self.write(Array::DocBounds, (!on_trial).then_some(row));
     }
 
     fn positions(chunk: &Chunk, owner: usize) -> impl Iterator<Item = usize> {
@@ -254,7 +273,8 @@ fn every_kernel_reads_and_writes_the_words_of_its_contract_and_no_others() {
             };
             run(&mut memory, plain.start(chunk));
             run(&mut memory, plan.start(chunk));
-            run(&mut memory, plan.round(chunk, &chunk.rows, 0));
+            // Flips first, then trials.
+            (0..12).for_each(|round| run(&mut memory, plan.round(chunk, &chunk.rows, round)));
             every_other(&mut memory);
             run(&mut memory, plan.round(chunk, &chunk.rows, 1));
             run(&mut memory, plan.settle(chunk));
@@ -316,12 +336,12 @@ fn folded_dispatches_write_every_row_and_none_behind_the_last() {
         let n_docs = MAX_GROUPS as usize + 3;
         let case = Case::new("folded", &network, &vec![vec![0]; n_docs], Bound::Local);
         let mut memory = case.memory(POISONS[0]);
-        let terms: Vec<u32> = (0..3 * n_docs).map(|at| (at as f32).to_bits()).collect();
+        let terms: Vec<u32> = (0..4 * n_docs).map(|at| (at as f32).to_bits()).collect();
         memory.insert(Array::NodeState, terms.clone());
         let args = Args { n_rows: n_docs as u32, n_nodes: n_docs as u32, ..Args::default() };
         let args = Args { row_begin: case.chunk.rows.docs[0].begin, ..args };
         let dispatch = Dispatch { kernel: &DOC_BOUND, lanes: Lanes::Group, args };
         let after = case.run_gpu(gpu, &memory, &[dispatch], POISONS[0]);
-        assert_eq!(after[&Array::DocBounds], terms[2 * n_docs..]);
+        assert_eq!(after[&Array::DocBounds], terms[2 * n_docs..3 * n_docs]);
     });
 }

@@ -153,7 +153,7 @@ impl DocState {
 
     #[inline(always)]
     fn solve_from(&mut self, doc: OneDoc<'_>, start: Start, totals: &mut Stats) -> (f64, u32) {
-        self.begin(doc.graph, doc.batch, doc.doc_ix, doc.params, start);
+        self.begin(doc.batch, doc.doc_ix, start);
         let n_alternations = self.alternate(doc.graph, doc.batch, doc.doc_ix, doc.options, start, totals);
         (self.bound(doc.batch, doc.doc_ix, doc.params), n_alternations)
     }
@@ -201,19 +201,11 @@ impl DocState {
 
     /// Puts q and r where the document's E-step begins.
     #[inline(always)]
-    pub(super) fn begin(
-        &mut self,
-        graph: &Graph,
-        batch: &Batch,
-        doc_ix: usize,
-        params: &Params,
-        start: Start,
-    ) {
+    pub(super) fn begin(&mut self, batch: &Batch, doc_ix: usize, start: Start) {
         let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
         let first = doc.edge_begin as usize;
         if start == Start::Greedy {
-            let colour_ends = &batch.colour_ends[doc_ix * graph.n_colours()..][..graph.n_colours()];
-            self.search(batch, doc_ix, colour_ends, params.n_levels);
+            self.search(batch, doc_ix);
             self.settle(batch, doc_ix);
         } else {
             self.q[batch.topics(doc_ix)].fill(Q_START);

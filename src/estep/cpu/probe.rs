@@ -32,7 +32,7 @@ impl<'a> Probe<'a> {
     pub fn new(graph: &'a Graph, docs: &Docs<'_>, doc_ix: u32, bound: Bound, params: &'a Params) -> Self {
         let mut probe = Self::empty(graph, bound, params);
         probe.load(docs, doc_ix);
-        probe.state.begin(graph, &probe.batch, 0, params, Start::Plain);
+        probe.state.begin(&probe.batch, 0, Start::Plain);
         probe.refresh();
         probe
     }

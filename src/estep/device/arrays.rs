@@ -24,14 +24,14 @@ pub enum Array {
     Positions,
     /// Per document: 1 + the last alternation or round of a search in which it moved. Between two starts: whether it is concerned.
     DocState,
-    /// Three sections, each a number per node: q; log-odds, in the end `count q`; kappa, then the bound's term, in the end the
-    /// leak's. In a search: q; what a topic on is worth; what a node gains by its parents, then what a topic's flip gains.
+    /// Four sections, each a number per node: q; log-odds, in the end `count q`; kappa, then the bound's term, in the end the
+    /// leak's; nothing. In a search: q; what a topic on is worth; what a node gains by its parents, then what a topic's flip gains; marks.
     NodeState,
     /// [`EdgeState`]s.
     EdgeState,
     /// [`Slot`]s.
     Slots,
-    /// The bound of every document.
+    /// The bound of every document; in a search, what a trial has gained so far.
     DocBounds,
     /// N of every touched edge.
     EdgeTotals,

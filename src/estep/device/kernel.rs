@@ -130,7 +130,7 @@ pub static FLIP_CHAIN: Kernel = Kernel {
     parts: &[SEARCH, include_str!("../../../shaders/flip_chain.wgsl")],
 };
 
-/// The best flip of every document.
+/// One step of every document's search.
 pub static FLIP_BEST: Kernel = Kernel {
     name: "flip_best",
     arrays: &[
@@ -141,6 +141,7 @@ pub static FLIP_BEST: Kernel = Kernel {
         (Array::EdgeState, Read),
         (Array::DocState, Write),
         (Array::NodeState, Write),
+        (Array::DocBounds, Write),
     ],
     twin: twin::flip_best,
     parts: &[SEARCH, include_str!("../../../shaders/flip_best.wgsl")],

@@ -193,7 +193,7 @@ impl Plan {
             (Array::EdgeOwners, 4 * chunk.edge_owners.len()),
             (Array::Positions, 4 * chunk.positions.len()),
             (Array::DocState, 4 * n_docs),
-            (Array::NodeState, 12 * n_nodes),
+            (Array::NodeState, 16 * n_nodes),
             (Array::EdgeState, 8 * n_edges),
             (Array::Slots, 8 * n_edges),
             (Array::DocBounds, 4 * n_docs),

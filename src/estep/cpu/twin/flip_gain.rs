@@ -1,11 +1,12 @@
 //! What a flip of every topic gains; twin of shaders/flip_gain.wgsl.
 
 use super::edge_terms::node_params;
-use super::{Memory, is_on, listed, row_sum};
+use super::{BANNED, Memory, NOWHERE, is_on, listed, row_sum};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 
-/// `g = beta(a) - S +` the terms of the children that are on; a flip gains g of a topic that is off, -g of one that is on.
+/// `g = beta(a) - S +` the terms of the children that are on; a flip gains g of a topic that is off, -g of one that is on. A topic that
+/// must stay off never gains.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub fn flip_gain(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let n_nodes = args.n_nodes as usize;
@@ -18,7 +19,9 @@ pub fn flip_gain(memory: &mut Memory, lanes: Lanes, args: &Args) {
             let slot = memory.slots[s];
             [if is_on(memory.node_state[slot.child as usize]) { slot.m } else { 0.0 }]
         });
-        let gain = node_params(memory, args, node.id).bias + memory.node_state[2 * n_nodes + row] + sum;
+        let banned = memory.node_state[3 * n_nodes + row] as u32 & BANNED != 0;
+        let worth = node_params(memory, args, node.id).bias + memory.node_state[2 * n_nodes + row] + sum;
+        let gain = if banned { -NOWHERE } else { worth };
         memory.node_state[n_nodes + row] = gain;
         memory.node_state[2 * n_nodes + row] = if is_on(memory.node_state[row]) { -gain } else { gain };
     }

@@ -11,6 +11,7 @@ pub fn init_q(memory: &mut Memory, _: Lanes, args: &Args) {
         let node = memory.nodes[row];
         memory.node_state[row] = if node.id < args.n_topics { args.q_start } else { 1.0 };
         memory.node_state[args.n_nodes as usize + row] = 0.0;
+        memory.node_state[3 * args.n_nodes as usize + row] = 0.0;
         memory.doc_state[node.doc_ix as usize] = 0;
     }
 }
