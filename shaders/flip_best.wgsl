@@ -1,8 +1,9 @@
 // One step of every document's search. One row is a document, which is done when nothing is left to try.
-// - The flip that gains most, of several the first, if one gains and a trial is not beyond hope; a topic comes on with its chain of ancestors.
-// - Else, if a topic stayed off on trial: the trial ends. What did not gain is undone.
+// - The flip that gains most, of several the first, if one gains and a trial is not beyond hope; a topic comes on with its chain of
+//   ancestors.
+// - Else, if a topic is off on trial: the trial ends. What did not gain is undone.
 // - Else the configuration is kept, and the next topic that is on goes off on trial.
-// What a trial has gained so far stands in doc_bounds.
+// The log joint of the configuration that is kept (but for -W0 and the leaks' share) stands in doc_bounds.
 
 @group(0) @binding(1) var<storage, read> docs: array<DocRecord>;
 @group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
@@ -26,16 +27,16 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     }
 
     let n_topics = select(0u, doc.token_begin - doc.node_begin, at_work);
-    let gains = args.n_nodes + doc.node_begin;
+    let n_nodes = select(0u, docs[row + 1u].node_begin - doc.node_begin, at_work);
+    let parts = args.n_nodes + doc.node_begin;
     let values = 2u * args.n_nodes + doc.node_begin;
     let marks = 3u * args.n_nodes + doc.node_begin;
-    // Read by all before the barriers below, written by one behind them.
-    let won = doc_bounds[row];
     var best = MIN_GAIN;
     // The negative number of the best topic, so that the largest is the first.
     var place = -NOWHERE;
     var tried = -1.0;
-    var banned = 0.0;
+    var trial = 0.0;
+    var sum = vec4<f32>();
     for (var at = lane; at < n_topics; at += LANES) {
         let value = node_state[values + at];
         if (value > best) {
@@ -44,16 +45,23 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
         }
         let mark = u32(node_state[marks + at]);
         tried = select(tried, f32(at), (mark & TRIED) != 0u);
-        banned = select(banned, 1.0, (mark & BANNED) != 0u);
+        trial = select(trial, 1.0, (mark & ON_TRIAL) != 0u);
+        sum.x += select(0.0, node_state[parts + at], is_on(node_state[doc.node_begin + at]));
+    }
+    for (var at = n_topics + lane; at < n_nodes; at += LANES) {
+        sum.x += node_state[values + at];
     }
     let most = row_max(local, best);
     place = row_max(local, select(-NOWHERE, place, best == most));
     tried = row_max(local, tried);
-    banned = row_max(local, banned);
+    let on_trial = row_max(local, trial) > 0.0;
+    let joint = row_sum(local, sum).x;
+    // Read by all before the barriers below, written by one behind them.
+    let won = select(0.0, joint - doc_bounds[row], on_trial);
     // The first topic that is on behind the last that was tried, negative.
     var next = -NOWHERE;
     for (var at = lane; at < n_topics; at += LANES) {
-        let may = is_on(node_state[doc.node_begin + at]) && node_state[gains + at] <= MAX_LOSS;
+        let may = is_on(node_state[doc.node_begin + at]) && -node_state[values + at] <= MAX_LOSS;
         if (may && f32(at) > tried) {
             next = max(next, -f32(at));
         }
@@ -63,19 +71,14 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
         return;
     }
 
-    // More steps than a search should ever take.
-    let last = args.alternation >= 16u * n_topics + 64u;
-    let hopeful = banned == 0.0 || won + HOPE * most > MIN_GAIN;
-    var moves = false;
-    if (most > MIN_GAIN && hopeful && !last) {
-        moves = true;
+    var moves = true;
+    if (most > MIN_GAIN && won + HOPE * most > MIN_GAIN) {
         if (lane == 0u) {
-            if (banned > 0.0) {
-                doc_bounds[row] = won + most;
-            }
             var topic = doc.node_begin + u32(-place);
             if (is_on(node_state[topic])) {
                 node_state[topic] = 1.0 - Q_ON;
+                let mark = 3u * args.n_nodes + topic;
+                node_state[mark] = f32(u32(node_state[mark]) | GONE);
             } else {
                 loop {
                     node_state[topic] = Q_ON;
@@ -87,29 +90,30 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
                 }
             }
         }
-    } else if (banned > 0.0) {
-        moves = true;
-        let gained = won > MIN_GAIN;
+    } else if (on_trial) {
         for (var at = lane; at < n_topics; at += LANES) {
             let mark = u32(node_state[marks + at]);
             node_state[marks + at] = f32(mark & (KEPT_ON | TRIED));
-            if (!gained) {
+            if (won <= MIN_GAIN) {
                 node_state[doc.node_begin + at] = select(1.0 - Q_ON, Q_ON, (mark & KEPT_ON) != 0u);
             }
         }
-    } else if (next > -NOWHERE && !last) {
-        moves = true;
+    } else if (next > -NOWHERE) {
         for (var at = lane; at < n_topics; at += LANES) {
             let on = select(0u, KEPT_ON, is_on(node_state[doc.node_begin + at]));
             let is_next = f32(at) == -next;
-            node_state[marks + at] = f32(on | select(0u, TRIED | BANNED, is_next));
+            node_state[marks + at] = f32(on | select(0u, TRIED | ON_TRIAL, is_next));
             if (is_next) {
                 node_state[doc.node_begin + at] = 1.0 - Q_ON;
-                doc_bounds[row] = -node_state[gains + at];
             }
         }
+        if (lane == 0u) {
+            doc_bounds[row] = joint;
+        }
+    } else {
+        moves = false;
     }
-    if (lane == 0u && moves && !last) {
+    if (lane == 0u && moves) {
         doc_state[row] = args.alternation + 1u;
     }
 }

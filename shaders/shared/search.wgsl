@@ -13,7 +13,9 @@ fn is_on(q: f32) -> bool {
     return q > 0.5;
 }
 
-// Marks of a topic, added up: on in the configuration that is kept; the last that was tried without; it stays off.
+// Marks of a topic, added up: on in the configuration that is kept; the last that was tried without; off on trial; off since the climb
+// began. The last two stay off.
 const KEPT_ON: u32 = 1u;
 const TRIED: u32 = 2u;
-const BANNED: u32 = 4u;
+const ON_TRIAL: u32 = 4u;
+const GONE: u32 = 8u;

@@ -137,7 +137,8 @@ impl Contract {
     }
 
     /// A step of a search makes q of a topic that is on that of one that is off, and the other way round; of which topics hangs on
-    /// all values. A trial (mark 4) has a sum of its own; marks change where no flip gains.
+    /// all values, marks and the joint. Marks change where a topic goes off or no flip is taken; a trial (mark 4) reads the joint
+    /// that was kept, and one that begins keeps it.
     fn add_flip(&mut self, chunk: &Chunk, memory: &Memory, row: usize, args: &Args) {
         self.read(Array::DocState, [row]);
         if memory[&Array::DocState][row] < args.alternation {
@@ -145,23 +146,23 @@ impl Contract {
         }
         let n_nodes = chunk.n_nodes();
         let topics = chunk.docs[row].node_begin as usize..chunk.docs[row].token_begin as usize;
+        let tokens = topics.end..chunk.docs[row + 1].node_begin as usize;
         let state = |section: usize, topic: usize| {
             f32::from_bits(memory[&Array::NodeState][section * n_nodes + topic])
         };
         let has_mark = |topic: usize, mark: u32| state(3, topic) as u32 & mark != 0;
         let on_trial = topics.clone().any(|topic| has_mark(topic, 4));
-        let won = f32::from_bits(memory[&Array::DocBounds][row]);
-        let most = topics.clone().map(|topic| state(2, topic)).fold(MIN_GAIN, f32::max);
-        let flips = most > MIN_GAIN && (!on_trial || won + HOPE * most > MIN_GAIN);
         let tried = topics.clone().filter(|&topic| has_mark(topic, 2)).max();
+        let flips = topics.clone().any(|topic| state(2, topic) > MIN_GAIN);
         let next = topics.clone().find(|&topic| {
-            state(0, topic) > 0.5 && state(1, topic) <= MAX_LOSS && tried.is_none_or(|tried| topic > tried)
+            state(0, topic) > 0.5 && -state(2, topic) <= MAX_LOSS && tried.is_none_or(|tried| topic > tried)
         });
         for topic in topics.clone() {
             self.read(Array::NodeState, [0, 1, 2, 3].map(|section| section * n_nodes + topic));
             let edges = chunk.nodes[topic].edge_begin as usize..chunk.nodes[topic + 1].edge_begin as usize;
             self.read(Array::EdgeState, edges.take(1).map(|e| 2 * e));
         }
+        self.read(Array::NodeState, tokens.map(|token| 2 * n_nodes + token));
         self.read(Array::DocBounds, on_trial.then_some(row));
         if !flips && !on_trial && next.is_none() {
             return;
@@ -171,12 +172,8 @@ impl Contract {
             let flipped: f32 = if state(0, topic) > 0.5 { 1.0 - Q_ON } else { Q_ON };
             self.may_write.insert((Array::NodeState, topic), flipped.to_bits());
         }
-        if flips {
-            self.write(Array::DocBounds, on_trial.then_some(row));
-            return;
-        }
         self.write(Array::NodeState, topics.map(|topic| 3 * n_nodes + topic));
-        self.write(Array::DocBounds, (!on_trial).then_some(row));
+        self.write(Array::DocBounds, (!flips && !on_trial).then_some(row));
     }
 
     fn positions(chunk: &Chunk, owner: usize) -> impl Iterator<Item = usize> {

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! The search begins with all topics off and takes the best flip while one gains. A topic may come on together with a chain of
-//! its ancestors: in deep networks a topic often pays only if its parent is on, and the parent only if the topic is.
+//! its ancestors: in deep networks a topic often pays only if its parent is on, and the parent only if the topic is. What a chain is
+//! worth is added up from its topics, which is too much where they explain the same child; so a topic that goes off again stays
+//! off until the climb is over, and there is no going round in circles.
 //!
 //! The first topics that come on are often too broad: they explain much of the document and forbid much of what is not in it, where
 //! two narrow ones would explain as much for less. Both are never better than the broad one and one of them, so no flip gets there.
@@ -32,7 +34,7 @@ pub const MAX_LOSS: f32 = 1e5;
 /// A trial goes on as long as this many flips as good as the next would make up for what was lost. (Without that limit the bounds of
 /// true networks of the presets `dblp` and `yelp` are 0.2 and 3 nats better and cost 1.4 and 1.2 times as much.)
 pub const HOPE: f32 = 4.0;
-/// No ancestor comes along; no topic is left out.
+/// No ancestor comes along.
 const NONE: u32 = u32::MAX;
 
 /// What the search knows of one document, by its nodes, counted from the document's first.
@@ -53,8 +55,9 @@ pub(super) struct Search {
     /// Topics whose value is yet to be brought up to date, and whether a topic is among them.
     marked: Vec<u32>,
     is_marked: Vec<bool>,
-    /// A topic that stays off.
-    banned: u32,
+    /// Topics that stay off until the climb is over, and whether a topic is among them.
+    barred: Vec<u32>,
+    is_barred: Vec<bool>,
     saved: Saved,
 }
 
@@ -95,6 +98,17 @@ impl Search {
         if !self.is_marked[topic - begin] {
             self.is_marked[topic - begin] = true;
             self.marked.push(topic as u32);
+        }
+    }
+
+    /// Topics that had to stay off may come on again, alone or with those below them.
+    #[inline(always)]
+    fn unbar(&mut self, batch: &Batch, field: Field) {
+        while let Some(topic) = self.barred.pop() {
+            self.is_barred[topic as usize - field.nodes.0] = false;
+            if field.deep {
+                self.mark_children(batch, field, topic as usize);
+            }
         }
     }
 
@@ -155,7 +169,9 @@ impl DocState {
         search.alone.clear();
         search.alone.extend_from_slice(&search.gain);
         let field = Field { nodes: (begin, tokens), first, n_edges, deep: first_token_edge > first };
-        self.search.banned = NONE;
+        self.search.barred.clear();
+        self.search.is_barred.clear();
+        self.search.is_barred.resize(n_topics, false);
         if field.deep {
             self.search.begin_chains(field);
         }
@@ -174,14 +190,9 @@ impl DocState {
         if self.q[topic] == 0.0 || gain > MAX_LOSS {
             return;
         }
-        self.search.banned = topic as u32;
         self.flip(batch, field, topic);
         let won = self.climb(batch, field, -gain);
-        self.search.banned = NONE;
         if won > MIN_GAIN {
-            if field.deep {
-                self.search.mark_children(batch, field, topic);
-            }
             self.climb(batch, field, won);
             self.save_search(field);
         } else {
@@ -189,11 +200,12 @@ impl DocState {
         }
     }
 
-    /// Takes the best flip while one gains, and while what was lost before may yet be made up for; returns what was won in all.
+    /// Takes the best flip while one gains, and while what was lost before may yet be made up for; returns what was won in all. Ends,
+    /// because a topic that goes off stays off.
     #[inline(always)]
     fn climb(&mut self, batch: &Batch, field: Field, mut won: f32) -> f32 {
-        let (begin, tokens) = field.nodes;
-        for _ in 0..2 * (tokens - begin) + 8 {
+        let begin = field.nodes.0;
+        loop {
             if field.deep {
                 self.update_chains(batch, field);
             }
@@ -201,10 +213,11 @@ impl DocState {
             if won + HOPE * gain <= MIN_GAIN {
                 break;
             }
-            won += gain;
             let comes_on = self.q[topic] == 0.0;
             loop {
                 let above = if field.deep && comes_on { self.search.above[topic - begin] } else { NONE };
+                let gain = self.search.gain[topic - begin];
+                won += if comes_on { gain } else { -gain };
                 self.flip(batch, field, topic);
                 if above == NONE {
                     break;
@@ -212,6 +225,7 @@ impl DocState {
                 topic = above as usize;
             }
         }
+        self.search.unbar(batch, field);
         won
     }
 
@@ -223,7 +237,7 @@ impl DocState {
         let (mut best, mut topic) = (MIN_GAIN, None);
         for (at, &q) in self.q[begin..tokens].iter().enumerate() {
             let gain = if q == 0.0 { off[at] } else { -search.gain[at] };
-            if gain > best && begin + at != search.banned as usize {
+            if gain > best && !search.is_barred[at] {
                 (best, topic) = (gain, Some(begin + at));
             }
         }
@@ -244,7 +258,7 @@ impl DocState {
             if self.q[topic] == 0.0 {
                 for e in edges_into(&batch.nodes, topic) {
                     let parent = batch.edges[e].parent;
-                    if self.q[parent as usize] == 0.0 && parent != search.banned {
+                    if self.q[parent as usize] == 0.0 && !search.is_barred[parent as usize - begin] {
                         let with = self.terms.m[e - first] + search.value[parent as usize - begin];
                         if with > best {
                             (best, above) = (with, parent);
@@ -298,6 +312,10 @@ impl DocState {
         let (begin, first) = (field.nodes.0, field.first);
         let on = 1.0 - self.q[topic];
         self.q[topic] = on;
+        if on == 0.0 {
+            self.search.is_barred[topic - begin] = true;
+            self.search.barred.push(topic as u32);
+        }
         for e in edges_into(&batch.nodes, topic) {
             let (term, parent) = (self.terms.m[e - first], batch.edges[e].parent as usize);
             self.search.gain[parent - begin] += if on > 0.0 { term } else { -term };

@@ -25,13 +25,14 @@ pub enum Array {
     /// Per document: 1 + the last alternation or round of a search in which it moved. Between two starts: whether it is concerned.
     DocState,
     /// Four sections, each a number per node: q; log-odds, in the end `count q`; kappa, then the bound's term, in the end the
-    /// leak's; nothing. In a search: q; what a topic on is worth; what a node gains by its parents, then what a topic's flip gains; marks.
+    /// leak's; nothing. In a search: q; what a topic that is off is worth, or the part of
+    /// one that is on in the log joint; what a node gains by its parents, then what a topic's flip gains; marks.
     NodeState,
     /// [`EdgeState`]s.
     EdgeState,
     /// [`Slot`]s.
     Slots,
-    /// The bound of every document; in a search, what a trial has gained so far.
+    /// The bound of every document; in a search, the log joint of the configuration that is kept.
     DocBounds,
     /// N of every touched edge.
     EdgeTotals,

@@ -1,50 +1,71 @@
 //! One step of every document's search; twin of shaders/flip_best.wgsl.
 
-use super::{BANNED, KEPT_ON, Memory, TRIED, is_on, listed};
-use crate::batch::DocRecord;
+use super::{GONE, KEPT_ON, Memory, ON_TRIAL, TRIED, is_on, listed, row_sum};
 use crate::estep::cpu::{HOPE, MAX_LOSS, MIN_GAIN, Q_ON};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
+use std::ops::Range;
 
 /// Takes the flip that gains most, of several the first; where none gains, ends the trial of a topic or begins the next.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
-pub fn flip_best(memory: &mut Memory, _: Lanes, args: &Args) {
+pub fn flip_best(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let rows = std::mem::take(&mut memory.rows);
     for row in listed(&rows, args) {
         if memory.doc_state[row] < args.alternation {
             continue;
         }
-        let doc = memory.docs[row];
-        // More steps than a search should ever take.
-        let last = args.alternation >= 16 * (doc.token_begin - doc.node_begin) + 64;
-        let n_nodes = args.n_nodes as usize;
-        let on_trial = on_trial(memory, n_nodes, doc);
-        let hopeful = |gain: f32| !on_trial || memory.doc_bounds[row] + HOPE * gain > MIN_GAIN;
-        let flip = best_flip(memory, n_nodes, doc).filter(|&(gain, _)| hopeful(gain) && !last);
-        let moves = match flip {
-            Some((gain, topic)) => {
-                if on_trial {
-                    memory.doc_bounds[row] += gain;
-                }
-                take_flip(memory, topic);
+        let (doc, n_nodes) = (memory.docs[row], args.n_nodes as usize);
+        let topics = doc.node_begin as usize..doc.token_begin as usize;
+        let tokens = doc.token_begin as usize..memory.docs[row + 1].node_begin as usize;
+        let state = &memory.node_state;
+        let on_trial = topics.clone().any(|topic| state[3 * n_nodes + topic] as u32 & ON_TRIAL != 0);
+        let part = |topic: usize| if is_on(state[topic]) { state[n_nodes + topic] } else { 0.0 };
+        let joint = row_sums(lanes, &topics, &tokens, |node| {
+            if node < tokens.start { part(node) } else { state[2 * n_nodes + node] }
+        });
+        let won = if on_trial { joint - memory.doc_bounds[row] } else { 0.0 };
+        let flip = best_flip(memory, n_nodes, topics.clone());
+        let moves = match flip.filter(|&(gain, _)| won + HOPE * gain > MIN_GAIN) {
+            Some((_, topic)) => {
+                take_flip(memory, n_nodes, topic);
                 true
             }
             None if on_trial => {
-                end_trial(memory, n_nodes, doc, row);
+                end_trial(memory, n_nodes, topics, won > MIN_GAIN);
                 true
             }
-            None => !last && begin_trial(memory, n_nodes, doc, row),
+            None => {
+                let begun = begin_trial(memory, n_nodes, topics);
+                if begun {
+                    memory.doc_bounds[row] = joint;
+                }
+                begun
+            }
         };
-        if moves && !last {
+        if moves {
             memory.doc_state[row] = args.alternation + 1;
         }
     }
     memory.rows = rows;
 }
 
-fn best_flip(memory: &Memory, n_nodes: usize, doc: DocRecord) -> Option<(f32, usize)> {
+/// The sum over topics and tokens, each dealt out to the lanes from the first on.
+fn row_sums(lanes: Lanes, topics: &Range<usize>, tokens: &Range<usize>, term: impl Fn(usize) -> f32) -> f32 {
+    match lanes {
+        Lanes::Thread => topics.clone().chain(tokens.clone()).map(term).sum(),
+        Lanes::Group => {
+            let [sum] = row_sum(lanes, 0..topics.len().max(tokens.len()), |at| {
+                let of = |range: &Range<usize>| if at < range.len() { term(range.start + at) } else { 0.0 };
+                [of(topics) + of(tokens)]
+            });
+            sum
+        }
+    }
+}
+
+fn best_flip(memory: &Memory, n_nodes: usize, topics: Range<usize>) -> Option<(f32, usize)> {
     let (mut best, mut flip) = (MIN_GAIN, None);
-    for topic in doc.node_begin as usize..doc.token_begin as usize {
+    for topic in topics {
         let value = memory.node_state[2 * n_nodes + topic];
         if value > best {
             (best, flip) = (value, Some((value, topic)));
@@ -53,10 +74,12 @@ fn best_flip(memory: &Memory, n_nodes: usize, doc: DocRecord) -> Option<(f32, us
     flip
 }
 
-/// One that comes on brings its chain of ancestors.
-fn take_flip(memory: &mut Memory, mut topic: usize) {
+/// A topic that comes on brings its chain of ancestors; one that goes off stays off until the climb is over.
+fn take_flip(memory: &mut Memory, n_nodes: usize, mut topic: usize) {
     if is_on(memory.node_state[topic]) {
         memory.node_state[topic] = 1.0 - Q_ON;
+        let mark = &mut memory.node_state[3 * n_nodes + topic];
+        *mark = (*mark as u32 | GONE) as f32;
         return;
     }
     loop {
@@ -70,42 +93,32 @@ fn take_flip(memory: &mut Memory, mut topic: usize) {
     }
 }
 
-/// Whether a topic stays off on trial.
-fn on_trial(memory: &Memory, n_nodes: usize, doc: DocRecord) -> bool {
-    let topics = doc.node_begin as usize..doc.token_begin as usize;
-    topics.into_iter().any(|topic| memory.node_state[3 * n_nodes + topic] as u32 & BANNED != 0)
-}
-
 /// Ends a trial: what did not gain is undone.
-fn end_trial(memory: &mut Memory, n_nodes: usize, doc: DocRecord, row: usize) {
-    let marks = 3 * n_nodes;
-    let gained = memory.doc_bounds[row] > MIN_GAIN;
-    for topic in doc.node_begin as usize..doc.token_begin as usize {
-        let mark = memory.node_state[marks + topic] as u32;
-        memory.node_state[marks + topic] = (mark & (KEPT_ON | TRIED)) as f32;
+fn end_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>, gained: bool) {
+    for topic in topics {
+        let mark = memory.node_state[3 * n_nodes + topic] as u32;
+        memory.node_state[3 * n_nodes + topic] = (mark & (KEPT_ON | TRIED)) as f32;
         if !gained {
             memory.node_state[topic] = if mark & KEPT_ON != 0 { Q_ON } else { 1.0 - Q_ON };
         }
     }
 }
 
-/// Keeps the configuration and tries it without the next topic that is on, if there is one.
-fn begin_trial(memory: &mut Memory, n_nodes: usize, doc: DocRecord, row: usize) -> bool {
-    let marks = 3 * n_nodes;
-    let topics = doc.node_begin as usize..doc.token_begin as usize;
-    let tried = topics.clone().rfind(|topic| memory.node_state[marks + topic] as u32 & TRIED != 0);
+/// Keeps the configuration and tries it without the next topic that is on; returns whether there is one.
+fn begin_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>) -> bool {
+    let state = &memory.node_state;
+    let tried = topics.clone().rfind(|topic| state[3 * n_nodes + topic] as u32 & TRIED != 0);
     let may = |topic: &usize| {
-        is_on(memory.node_state[*topic])
-            && memory.node_state[n_nodes + topic] <= MAX_LOSS
+        is_on(state[*topic])
+            && -state[2 * n_nodes + topic] <= MAX_LOSS
             && tried.is_none_or(|tried| *topic > tried)
     };
     let Some(next) = topics.clone().find(may) else { return false };
     for topic in topics {
         let on = if is_on(memory.node_state[topic]) { KEPT_ON } else { 0 };
-        let trial = if topic == next { TRIED | BANNED } else { 0 };
-        memory.node_state[marks + topic] = (on | trial) as f32;
+        let trial = if topic == next { TRIED | ON_TRIAL } else { 0 };
+        memory.node_state[3 * n_nodes + topic] = (on | trial) as f32;
     }
     memory.node_state[next] = 1.0 - Q_ON;
-    memory.doc_bounds[row] = -memory.node_state[n_nodes + next];
     true
 }

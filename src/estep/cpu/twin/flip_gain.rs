@@ -1,7 +1,7 @@
 //! What a flip of every topic gains; twin of shaders/flip_gain.wgsl.
 
 use super::edge_terms::node_params;
-use super::{BANNED, Memory, NOWHERE, is_on, listed, row_sum};
+use super::{GONE, Memory, NOWHERE, ON_TRIAL, is_on, listed, row_sum};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 
@@ -19,10 +19,14 @@ pub fn flip_gain(memory: &mut Memory, lanes: Lanes, args: &Args) {
             let slot = memory.slots[s];
             [if is_on(memory.node_state[slot.child as usize]) { slot.m } else { 0.0 }]
         });
-        let banned = memory.node_state[3 * n_nodes + row] as u32 & BANNED != 0;
-        let worth = node_params(memory, args, node.id).bias + memory.node_state[2 * n_nodes + row] + sum;
-        let gain = if banned { -NOWHERE } else { worth };
-        memory.node_state[n_nodes + row] = gain;
-        memory.node_state[2 * n_nodes + row] = if is_on(memory.node_state[row]) { -gain } else { gain };
+        let own = node_params(memory, args, node.id).bias + memory.node_state[2 * n_nodes + row];
+        let gain = own + sum;
+        let barred = memory.node_state[3 * n_nodes + row] as u32 & (ON_TRIAL | GONE) != 0;
+        let (own, value) = match is_on(memory.node_state[row]) {
+            true => (own, -gain),
+            false if barred => (-NOWHERE, -NOWHERE),
+            false => (gain, gain),
+        };
+        (memory.node_state[n_nodes + row], memory.node_state[2 * n_nodes + row]) = (own, value);
     }
 }

@@ -45,10 +45,12 @@ fn listed<'a>(rows: &'a [u32], args: &Args) -> impl Iterator<Item = usize> + use
     rows[args.row_begin as usize..][..args.n_rows as usize].iter().map(|&row| row as usize)
 }
 
-// Marks of a topic in a search, added up: on in the configuration that is kept; the last that was tried without; it stays off.
+// Marks of a topic in a search, added up: on in the configuration that is kept; the last that was tried without; off on trial; off
+// since the climb began. The last two stay off.
 const KEPT_ON: u32 = 1;
 const TRIED: u32 = 2;
-const BANNED: u32 = 4;
+const ON_TRIAL: u32 = 4;
+const GONE: u32 = 8;
 /// What a flip loses that must not be.
 const NOWHERE: f32 = 1e9;
 
