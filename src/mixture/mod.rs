@@ -3,7 +3,8 @@
 //! With share pi_k of component k and P_kt its probability of token t,
 //!
 //! ```text
-//! log p(d, k) = c_k + sum over tokens t of d of l_kt,   c_k = log pi_k + sum_t log(1 - P_kt),   l_kt = log(P_kt / (1 - P_kt))
+//! log p(d, k) = c_k + sum over tokens t of d of l_kt
+//! c_k = log pi_k + sum_t log(1 - P_kt),   l_kt = log(P_kt / (1 - P_kt))
 //! ```
 //!
 //! so a document costs its own tokens and not the vocabulary. [`Mixture::fit`] finds shares and probabilities by EM; a mixture is where
@@ -27,8 +28,8 @@ pub struct MixtureOptions {
     pub iterations: u32,
     /// EM ends where an iteration gains less than this, in nats a document.
     pub tolerance: f64,
-    /// Documents that every component has besides its own: they hold each token as often as all documents do. None: as many as make
-    /// documents held out likeliest.
+    /// Documents that every component has besides its own: they hold each token as often as all documents do. None: as many as
+    /// make documents held out likeliest.
     pub smoothing: Option<f64>,
     /// Seed of the start.
     pub seed: u64,

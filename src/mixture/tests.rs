@@ -24,7 +24,8 @@ fn of(components: usize) -> MixtureOptions {
     MixtureOptions { components, smoothing: Some(1.0), ..MixtureOptions::default() }
 }
 
-/// Documents of two kinds, seven of ten with tokens 0 to 4, the others with 5 to 9, each token with probability 0.8, the others' with 0.05.
+/// Documents of two kinds, seven of ten with tokens 0 to 4, the others with 5 to 9, each token with probability 0.8, the others'
+/// with 0.05.
 fn two_kinds(n_docs: usize) -> Corpus {
     let mut random = rng(1, Stream::SynthNetwork);
     Corpus::from_tokens((0..n_docs).map(|doc| {

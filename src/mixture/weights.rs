@@ -38,8 +38,8 @@ impl Mixture {
     /// w0_k = -log(1 - pi_k),   w0_t = -log(1 - p0_t),   w_kt = log((1 - p0_t) / (1 - P_kt))
     /// ```
     ///
-    /// each within its range. `p0_t = min(0.9 m_t, 0.5 p_t)` with m_t the median of P_kt over the documents: what a token is nearly
-    /// everywhere is the leak's, or every topic that is on would count it again.
+    /// each within its range. `p0_t = min(0.9 m_t, 0.5 p_t)` with m_t the median of P_kt over the documents: what a token is
+    /// nearly everywhere is the leak's, or every topic that is on would count it again.
     pub(crate) fn write_weights(
         &self,
         graph: &Graph,

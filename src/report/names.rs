@@ -17,8 +17,8 @@ pub fn name_topics(network: &mut Network, topics: &[u32]) {
     name_by(network, topics, &|network, topic| top_words(network, topic, MOST_WORDS));
 }
 
-/// The same after their most telling words, by `P log(P / p)` with P the probability that the topic switches the word on and p that it is on at
-/// all: where every topic is linked to every word, the most likely ones are those that are likely everywhere.
+/// The same after their most telling words, by `P log(P / p)` with P the probability that the topic switches the word on and p that
+/// it is on at all: where every topic is linked to every word, the most likely ones are those that are likely everywhere.
 pub fn name_topics_by_telling(network: &mut Network, topics: &[u32]) {
     let (graph, weights) = (&network.graph, &network.weights);
     let on = topic_marginals(graph, weights);

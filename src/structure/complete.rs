@@ -7,7 +7,8 @@ use rustc_hash::FxHashSet;
 /// More edges are refused: every one is a weight that all documents of its token pay for.
 const MOST_EDGES: u64 = 50_000_000;
 
-/// A graph in which every topic is linked to everything in the layer below; `layers` has the topics of each, the one above the tokens first.
+/// A graph in which every topic is linked to everything in the layer below; `layers` has the topics of each, the one above the
+/// tokens first.
 ///
 /// Topics are numbered from the top layer down, like those of [`learn_graph`](super::learn_graph), and named by number.
 pub fn complete_graph(layers: &[usize], tokens: &[String]) -> Result<(Graph, Names)> {
