@@ -44,6 +44,7 @@ pub mod likelihood;
 pub mod local;
 pub mod lock;
 mod markup;
+pub mod mixture;
 pub mod monitor;
 pub mod network;
 mod npy;

@@ -28,6 +28,8 @@ pub enum Stream {
     Report,
     /// Samples of the topics of one document, for its likelihood.
     Likelihood(u64),
+    /// Where a mixture's components begin.
+    Mixture,
 }
 
 /// The generator of one stream.
@@ -44,6 +46,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Report => (8, 0),
         Stream::Renew(round) => (9, round),
         Stream::Likelihood(doc) => (10, doc),
+        Stream::Mixture => (11, 0),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

@@ -6,9 +6,9 @@ use super::graph_args::GraphArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::corpus::{Corpus, align, split};
-use noisyor::network::{Network, check_extension, save, save_graph};
+use noisyor::network::{Network, Weights, check_extension, save, save_graph};
 use noisyor::report::{LayerSummary, layer_summaries};
-use noisyor::structure::{graph_work, learn_graph};
+use noisyor::structure::{complete_graph, graph_work, learn_graph};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,12 +17,13 @@ use std::time::Instant;
 /// Learn a layered topic graph from what occurs together
 ///
 /// Tokens that occur together become topics, topics that occur together topics of the next layer. The file has weights to start
-/// training from, out of conditional frequencies.
+/// training from, out of conditional frequencies. With --parents all nothing is learned: it has every edge, and no weights.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor graph reviews.corpus -o graph.safetensors
   noisyor graph reviews.corpus -o graph.json --topics 300,100,30 --parents 4 --max-edges 20000
   noisyor graph reviews.corpus -o graph.tsv --anchors topics.txt --exclude cat,dog
+  noisyor graph reviews.corpus -o graph.json --topics 60 --parents all
   noisyor graph reviews.corpus -o graph.json --valid 0.1 --test 0.3 --seed 7
   noisyor train reviews.corpus --graph graph.json --init graph --valid 0.1 --test 0.3 --seed 7")]
 pub(crate) struct Args {
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     reading: CorpusArgs,
 }
 
+/// Topics of each layer that are shown.
+const EXAMPLES: usize = 6;
+
 /// Names of the tokens; numbers as text where the corpus has none.
 pub(crate) fn token_names(corpus: &Corpus) -> Vec<String> {
     match corpus.token_names() {
@@ -66,6 +70,15 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let corpus = args.reading.read_alone(&args.corpus, common, &monitor)?;
     let begun = Instant::now();
     let tokens = token_names(&corpus);
+    if let Some(layers) = args.learning.complete_layers(false)? {
+        let verifying = Verifying::start(&corpus, &monitor);
+        let (graph, names) = verifying.finish(complete_graph(layers, &tokens))?;
+        let weights = Weights { leak: vec![1.0; graph.n_nodes()], edge: vec![1.0; graph.n_edges()] };
+        let network = Network { graph, weights, names, training: String::new() };
+        // The weights say nothing.
+        save_graph(&network, &args.output)?;
+        return report(&args, &network, 0, corpus.n_docs(), begun.elapsed().as_secs_f64(), common);
+    }
     let options = args.learning.options(&tokens, args.seed)?;
     let doc_ixs = split(corpus.n_docs(), valid, test, args.seed).train;
     let verifying = Verifying::start(&corpus, &monitor);
@@ -77,13 +90,20 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let network = verifying.finish(learned)?;
     let save = if args.flat { save_graph } else { save };
     save(&network, &args.output)?;
-    report(&args, &network, doc_ixs.len(), begun.elapsed().as_secs_f64(), common)
+    report(&args, &network, EXAMPLES, doc_ixs.len(), begun.elapsed().as_secs_f64(), common)
 }
 
 /// Prints what there is in each layer.
-fn report(args: &Args, network: &Network, n_docs: usize, seconds: f64, common: &Common) -> Result<()> {
+fn report(
+    args: &Args,
+    network: &Network,
+    n_examples: usize,
+    n_docs: usize,
+    seconds: f64,
+    common: &Common,
+) -> Result<()> {
     let graph = &network.graph;
-    let layers = layer_summaries(network, 6);
+    let layers = layer_summaries(network, n_examples);
     if common.json {
         let result = json!({
             "graph": args.output, "docs": n_docs, "tokens": graph.n_tokens(), "topics": graph.n_topics(),
@@ -96,7 +116,8 @@ fn report(args: &Args, network: &Network, n_docs: usize, seconds: f64, common: &
         let name = if *layer == 0 { "tokens".to_owned() } else { layer.to_string() };
         let _ = writeln!(text, "{name:<6}{nodes:>8} {edges:>8}  {mean_parents:.2}, {most_parents}");
     }
-    for LayerSummary { layer, examples, .. } in layers.iter().rev().filter(|layer| layer.layer > 0) {
+    for LayerSummary { layer, examples, .. } in layers.iter().rev().filter(|layer| !layer.examples.is_empty())
+    {
         let _ = writeln!(text, "layer {layer}, for example:");
         for (topic, words) in examples {
             let _ = writeln!(text, "  {topic}: {}", words.join(", "));

@@ -7,6 +7,7 @@ use noisyor::structure::{Anchor, GraphOptions};
 use noisyor::update::UpdateOptions;
 use noisyor::{Error, Result};
 use rustc_hash::FxHashMap;
+use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 
 /// A larger file is no list of words that someone wrote down.
@@ -22,9 +23,10 @@ pub(crate) struct GraphArgs {
     /// many as have ten topics, two at most]
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
-    /// Parents of a token at most, before refinement; topics may have a third of that
-    #[arg(long, value_name = "N", default_value_t = GraphOptions::default().parents)]
-    parents: usize,
+    /// Parents of a token at most, before refinement; topics may have a third of that. Or 'all': every topic of --topics is linked to
+    /// everything in the layer below, and nothing is learned
+    #[arg(long, value_name = "N|all", default_value_t = Parents::Most(GraphOptions::default().parents), value_parser = parse_parents)]
+    parents: Parents,
     /// Edges at most; the weakest go first [default: as --parents allows]
     #[arg(long, value_name = "N")]
     max_edges: Option<usize>,
@@ -37,6 +39,31 @@ pub(crate) struct GraphArgs {
     /// File of words that must not share a topic, a group a line, separated by spaces; or one group as `word,word`; may be repeated
     #[arg(long, value_name = "FILE|WORD,WORD")]
     exclude: Vec<String>,
+}
+
+/// Parents that a token may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parents {
+    /// So many.
+    Most(usize),
+    /// Every topic of the layer above.
+    All,
+}
+
+impl Display for Parents {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Most(most) => most.fmt(f),
+            Self::All => f.write_str("all"),
+        }
+    }
+}
+
+fn parse_parents(text: &str) -> Result<Parents, String> {
+    match text {
+        "all" => Ok(Parents::All),
+        _ => text.parse().map(Parents::Most).map_err(|_| "a number of topics, or 'all'".to_owned()),
+    }
 }
 
 impl GraphArgs {
@@ -73,7 +100,8 @@ impl GraphArgs {
         let given = [
             (!self.topics.is_empty(), "--topics"),
             (self.layers.is_some(), "--layers"),
-            (self.parents != default.parents && !attaches, "--parents"),
+            (self.is_complete(), "--parents all"),
+            (self.most_parents() != default.parents && !attaches, "--parents"),
             (self.max_edges.is_some() && !refines, "--max-edges"),
             (self.min_support != default.min_support && !attaches, "--min-support"),
             (self.anchors.is_some(), "--anchors"),
@@ -84,7 +112,45 @@ impl GraphArgs {
 
     /// How tokens that are new to a model are attached.
     pub(crate) fn attaching(&self, estep: EStepOptions) -> UpdateOptions {
-        UpdateOptions { parents: self.parents, min_support: self.min_support, estep }
+        UpdateOptions { parents: self.most_parents(), min_support: self.min_support, estep }
+    }
+
+    /// Whether every topic is linked to everything in the layer below.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.parents == Parents::All
+    }
+
+    fn most_parents(&self) -> usize {
+        match self.parents {
+            Parents::Most(most) => most,
+            Parents::All => GraphOptions::default().parents,
+        }
+    }
+
+    /// The layers of a complete graph, where that is wanted. Options that say how to learn a graph make no sense with it; --max-edges
+    /// is also the budget of refinement.
+    pub(crate) fn complete_layers(&self, refines: bool) -> Result<Option<&[usize]>> {
+        if !self.is_complete() {
+            return Ok(None);
+        }
+        let given = [
+            (self.max_edges.is_some() && !refines, "--max-edges"),
+            (self.min_support != GraphOptions::default().min_support, "--min-support"),
+            (self.anchors.is_some(), "--anchors"),
+            (!self.exclude.is_empty(), "--exclude"),
+        ];
+        if let Some((_, option)) = given.iter().find(|(given, _)| *given) {
+            return Err(Error::Usage(format!(
+                "{option} is about learning a graph, and --parents all has every edge; leave out one of the two"
+            )));
+        }
+        if self.topics.is_empty() {
+            return Err(Error::Usage(
+                "--parents all needs to know how many topics there are; add --topics, such as --topics 60"
+                    .into(),
+            ));
+        }
+        Ok(Some(&self.topics))
     }
 
     /// The options for these tokens, checked; the files are read.
@@ -118,7 +184,7 @@ impl GraphArgs {
         let options = GraphOptions {
             topics: self.topics.clone(),
             layers: self.layers,
-            parents: self.parents,
+            parents: self.most_parents(),
             max_edges: self.max_edges,
             min_support: self.min_support,
             anchors: anchors.unwrap_or_default(),

@@ -8,7 +8,7 @@ use super::{Common, progress::Progress};
 use anyhow::Result;
 use cpu_time::ProcessTime;
 use noisyor::Error;
-use noisyor::network::load;
+use noisyor::network::{Init, load};
 use noisyor::plan::{Plan, Seconds, available_memory, plan};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         let message = format!("--seconds must be above 0 and at most 3600; it is {}", args.seconds);
         return Err(Error::Usage(message).into());
     }
-    let options = args.training.options(args.estep.options()?, None, false, None, args.seed)?;
+    let options = args.training.options(args.estep.options()?, None, Init::Data, None, args.seed)?;
     let (mut estep, device) = args.backend.open_to_train(common, args.cache_mb)?;
     let monitor = interruptible(common)?;
     let (wall, cpu) = (Instant::now(), ProcessTime::now());

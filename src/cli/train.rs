@@ -15,14 +15,16 @@ use super::common::{BackendArgs, interruptible};
 use super::corpus_args::{CorpusArgs, Verifying};
 use super::estep_args::EStepArgs;
 use super::graph_args::GraphArgs;
+use super::progress::Progress;
 use anyhow::Result;
 pub(super) use args::TrainingArgs;
 use checkpoints::{CheckpointArgs, Keeper};
 use inputs::{Inputs, Start};
 use memory::Limit;
 use noisyor::estep::{EStep, Monitor};
-use noisyor::network::{Graph, Network, Weights};
-use noisyor::report::name_topics;
+use noisyor::mixture::{MixtureOptions, mixture_work};
+use noisyor::network::{Graph, Init, Network, Weights};
+use noisyor::report::{name_topics, name_topics_by_telling};
 use noisyor::train::{Begin, CheckedOptions, Event, Metrics, Outcome, RunFolder, State, TrainOptions, train};
 use noisyor::{Error, Result as LibResult};
 pub(super) use of_run::RunDocs;
@@ -42,6 +44,7 @@ use watching::Watching;
 #[command(after_help = "Examples:
   noisyor train
   noisyor train documents.jsonl --topics 300,100 -o run
+  noisyor train documents.jsonl --topics 60 --parents all --lambda 5 -o run
   noisyor train documents.jsonl --topics 33,11 --max-edges 707 --refine --test 0.3 -o run
   noisyor train new.jsonl --from run/model.safetensors -o updated
   noisyor train documents.jsonl --graph topics.tsv -o run --epochs 100 --batch full
@@ -176,7 +179,8 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     Ok(())
 }
 
-/// The model of these weights. Topics whose words refinement or renewal chose are named after those.
+/// The model of these weights. Topics whose words refinement or renewal chose are named after those; so are all of a complete graph,
+/// which knows no words before it is trained.
 fn finished(
     start: &Start,
     options: &CheckedOptions,
@@ -191,12 +195,13 @@ fn finished(
         names: start.names.clone(),
         training: summary(start, options, metrics),
     };
+    let all: Vec<u32> = (0..graph.n_topics() as u32).collect();
     if options.refine.is_some() {
-        let all: Vec<u32> = (0..graph.n_topics() as u32).collect();
         name_topics(&mut network, if !start.learning.is_null() { &all } else { reseeded });
         network.drop_empty_topics();
-    }
-    if options.renew.is_some() {
+    } else if start.is_complete() {
+        name_topics_by_telling(&mut network, &all);
+    } else if options.renew.is_some() {
         name_topics(&mut network, reseeded);
     }
     network
@@ -233,9 +238,15 @@ fn train_with_progress(
         Some(state) => Begin::At(graph, state),
         None => Begin::New(graph, start.weights.as_ref()),
     };
+    let mut fitting = None;
+    if matches!(begin, Begin::New(..)) && options.init == Init::Mixture {
+        let work = mixture_work(inputs.n_train(options), &MixtureOptions::default());
+        fitting = Some(Progress::start(common, monitor, "fitting a mixture", work));
+    }
     train(begin, inputs.docs(), options, estep, monitor, &mut |event| {
         match *event {
             Event::Started { n_train, n_valid, n_test, n_batches, leak_floor, .. } => {
+                fitting.take();
                 about["train_docs"] = json!(n_train);
                 about["valid_docs"] = json!(n_valid);
                 about["test_docs"] = json!(n_test);

@@ -104,7 +104,7 @@ pub fn plan(
     }
     let leak_floor = options.leak_floor.unwrap_or(options.floor.min(0.1 / train.n_docs as f64));
     let start: Weights =
-        start_weights(graph, given.as_ref(), &docs, &survey.train_docs, options, leak_floor)?;
+        start_weights(graph, given.as_ref(), &docs, &survey.train_docs, options, leak_floor, monitor)?;
     let shape = shape_of(graph, docs, &survey, options);
     let (memory, device_memory) = needs(graph, names, docs, options, &survey, &shape, device);
     let on_device = device.is_some();

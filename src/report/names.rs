@@ -1,7 +1,10 @@
 //! Names of topics from the words they switch on.
 
+use super::layers::top_tokens;
 use super::top_words;
 use crate::network::Network;
+use crate::structure::telling;
+use crate::train::topic_marginals;
 use rustc_hash::FxHashSet;
 
 /// Words of a name; more where two topics would have the same.
@@ -11,11 +14,36 @@ const MOST_WORDS: usize = 6;
 
 /// Names the given topics after their most likely words; no two nodes get the same name.
 pub fn name_topics(network: &mut Network, topics: &[u32]) {
+    name_by(network, topics, &|network, topic| top_words(network, topic, MOST_WORDS));
+}
+
+/// The same after their most telling words, by `P log(P / p)` with P the probability that the topic switches the word on and p that
+/// it is on at all: where every topic is linked to every word, the most likely ones are those that are likely everywhere.
+pub fn name_topics_by_telling(network: &mut Network, topics: &[u32]) {
+    let (graph, weights) = (&network.graph, &network.weights);
+    let on = topic_marginals(graph, weights);
+    let log_off = |node: usize| -> f64 {
+        let parents = graph.parents(node).iter().zip(&weights.edge[graph.edges_into(node)]);
+        parents.map(|(&parent, w)| (on[parent as usize] * (-w).exp_m1()).ln_1p()).sum::<f64>()
+            - weights.leak[node]
+    };
+    let base: Vec<f64> = (graph.n_topics()..graph.n_nodes()).map(|token| -log_off(token).exp_m1()).collect();
+    name_by(network, topics, &|network, topic| {
+        let n_topics = network.graph.n_topics();
+        let score = |(token, p): (u32, f64)| (telling(p, base[token as usize - n_topics]), token);
+        let all = top_tokens(network, topic, usize::MAX).into_iter();
+        let mut scored: Vec<(f64, u32)> = all.map(score).filter(|(score, _)| *score > 0.0).collect();
+        scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        scored.iter().take(MOST_WORDS).map(|&(_, token)| network.names.of(token).to_owned()).collect()
+    });
+}
+
+fn name_by(network: &mut Network, topics: &[u32], words_of: &dyn Fn(&Network, usize) -> Vec<String>) {
     let named: FxHashSet<u32> = topics.iter().copied().collect();
     let others = (0..network.graph.n_nodes() as u32).filter(|node| !named.contains(node));
     let mut taken: FxHashSet<String> = others.map(|node| network.names.of(node).to_owned()).collect();
     for &topic in topics {
-        let words = top_words(network, topic as usize, MOST_WORDS);
+        let words = words_of(network, topic as usize);
         let longer = (WORDS..=MOST_WORDS).map(|n| words[..n.min(words.len())].join(" "));
         let numbered =
             (1..).map(|n: u32| format!("{} {n}", words.first().map_or("empty", |word| word.as_str())));

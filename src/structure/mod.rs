@@ -8,6 +8,7 @@
 //! member, and clusters of clusters lose the theme that way.
 
 mod budget;
+mod complete;
 mod cores;
 mod layer;
 mod layering;
@@ -19,6 +20,7 @@ mod options;
 mod settle;
 mod weights;
 
+pub use complete::complete_graph;
 pub use options::{Anchor, GraphOptions};
 pub(crate) use settle::{Candidate, telling};
 pub(crate) use weights::{edge as edge_weight, leak as leak_weight};

@@ -8,6 +8,7 @@ use super::{CheckedOptions, Event, Metrics, Prior, RefineOptions, RenewOptions, 
 use crate::corpus::{Docs, Parts, split, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
+use crate::mixture::{Mixture, MixtureOptions, complete_layer};
 use crate::network::{Graph, Init, Weights, initial_weights};
 use crate::rng::{Stream, rng};
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ pub fn train(
     let leak_floor = options.leak_floor.unwrap_or(options.floor.min((0.1 / all_docs).max(MIN_FLOOR)));
     let (given_graph, state) = match begin {
         Begin::New(graph, given) => {
-            let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor)?;
+            let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor, monitor)?;
             let phase = match &options.refine {
                 Some(refine) => Phase::Refining(Box::new(Refinement::new(refine, graph, &weights))),
                 None if options.renew.is_some() => Phase::Renewing(Box::default()),
@@ -134,14 +135,27 @@ pub(crate) fn start_weights(
     train_docs: &[u32],
     options: &CheckedOptions,
     leak_floor: f64,
+    monitor: &Monitor,
 ) -> Result<Weights> {
     if options.init != Init::Graph {
         let frequency = token_frequency(docs, train_docs, graph.n_tokens());
         let mut rng = rng(options.seed, Stream::Init);
-        return Ok(initial_weights(graph, options.init, &frequency, leak_floor, &mut rng));
+        let mut weights = initial_weights(graph, options.init, &frequency, leak_floor, &mut rng);
+        if options.init == Init::Mixture {
+            let topics = complete_layer(graph)?;
+            let fitting =
+                MixtureOptions { components: topics.len(), seed: options.seed, ..Default::default() };
+            let mixture = Mixture::fit(*docs, train_docs, graph.n_tokens(), &fitting, monitor)?;
+            let (edges, leaks) = (options.floor..=options.cap, leak_floor..=options.cap);
+            mixture.write_weights(graph, topics, edges, leaks, &mut weights);
+        }
+        return Ok(weights);
     }
     let Some(mut weights) = given.cloned() else {
-        return Err(Error::Usage("the graph has no weights to start from; use --init data".into()));
+        return Err(Error::Usage(
+            "the graph has no weights to start from; use --init data, or mixture where the graph is complete"
+                .into(),
+        ));
     };
     weights.edge.iter_mut().for_each(|w| *w = w.clamp(options.floor, options.cap));
     weights.leak.iter_mut().for_each(|w| *w = w.clamp(leak_floor, options.cap));

@@ -4,6 +4,7 @@ mod bad_corpora;
 mod bad_models;
 mod bench;
 mod compare;
+mod complete;
 mod corpus;
 mod corpus_large;
 mod corpus_odd;

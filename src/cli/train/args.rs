@@ -42,8 +42,9 @@ pub(in crate::cli) struct TrainingArgs {
     /// Largest weight
     #[arg(long, default_value_t = TrainOptions::default().cap)]
     cap: f64,
-    /// Initial weights: those of the graph, at random from the tokens' frequencies, or the same constants everywhere
-    /// [default: graph where it is learned, else data]
+    /// Initial weights: those of the graph, at random from the tokens' frequencies, the same constants everywhere, or from a mixture
+    /// fitted to the documents, where every topic of the lowest layer is linked to every token [default: graph where it is learned,
+    /// mixture with --parents all, else data]
     #[arg(long, value_enum)]
     init: Option<InitArg>,
     /// Refine the graph first: from more edges than --max-edges down to those of most importance, dead topics begun anew. What
@@ -91,6 +92,7 @@ enum InitArg {
     Graph,
     Data,
     Constant,
+    Mixture,
 }
 
 fn parse_batch(text: &str) -> Result<BatchSize, String> {
@@ -101,13 +103,13 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
 }
 
 impl TrainingArgs {
-    /// The options as given, checked; `max_edges` is the budget of refinement, `has_weights` whether the graph comes with weights
-    /// to start from.
+    /// The options as given, checked; `max_edges` is the budget of refinement, `default_init` where training starts if nothing else
+    /// is said.
     pub(in crate::cli) fn options(
         &self,
         estep: EStepOptions,
         max_edges: Option<usize>,
-        has_weights: bool,
+        default_init: Init,
         update: Option<&UpdateArgs>,
         seed: u64,
     ) -> Result<CheckedOptions> {
@@ -159,9 +161,10 @@ impl TrainingArgs {
             patience: self.patience,
             init: match self.init {
                 Some(InitArg::Graph) => Init::Graph,
-                None if has_weights => Init::Graph,
-                Some(InitArg::Data) | None => Init::Data,
+                None => default_init,
+                Some(InitArg::Data) => Init::Data,
                 Some(InitArg::Constant) => Init::Constant,
+                Some(InitArg::Mixture) => Init::Mixture,
             },
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
             renew: self.renew.map(|rounds| RenewOptions { rounds, ..RenewOptions::default() }),

@@ -9,7 +9,7 @@ use noisyor::corpus::{Alignment, Corpus, Docs, align, sample_corpus, split};
 use noisyor::estep::EStep;
 use noisyor::monitor::Monitor;
 use noisyor::network::{Graph, Loaded, Names, Network, Weights, fingerprint, load};
-use noisyor::structure::{GraphOptions, graph_work, learn_graph};
+use noisyor::structure::{GraphOptions, complete_graph, graph_work, learn_graph};
 use noisyor::train::{CheckedOptions, RunFolder};
 use noisyor::update::UpdateOptions;
 use noisyor::{Error, Result};
@@ -19,6 +19,9 @@ use std::sync::Arc;
 
 /// What the config calls the bundled sample.
 pub(super) const SAMPLE: &str = "sample";
+
+/// What the config calls the parents of a complete graph.
+const ALL: &str = "all";
 
 /// Refinement starts from a learned graph of so many times the edges that are to remain.
 const DENSE: usize = 2;
@@ -37,6 +40,8 @@ enum Source {
     Given(Loaded),
     /// The training documents.
     Learned(GraphOptions),
+    /// All edges between layers of so many topics.
+    Complete(Graph, Names, Value),
     /// The run that goes on.
     Resumed(Start),
     /// A model, and how tokens that it lacks are attached.
@@ -49,7 +54,7 @@ pub(super) struct Start {
     pub(super) graph: Graph,
     pub(super) names: Names,
     pub(super) weights: Option<Weights>,
-    /// How the graph was learned; null if it was given.
+    /// How the graph was learned, or which layers are complete; null if it was given.
     pub(super) learning: Value,
     /// Documents that the trained model will speak for: those to train on, and those that a model counts as.
     pub(super) n_docs: u64,
@@ -102,7 +107,13 @@ impl Args {
             (Some(start), _) => Source::Resumed(start),
             (None, Some(graph)) => Source::Given(graph),
             // What is wrong with the options is better known before a run folder is made.
-            (None, None) => Source::Learned(self.learning.options(&tokens, self.seed)?),
+            (None, None) => match self.learning.complete_layers(self.training.refine)? {
+                Some(layers) => {
+                    let (graph, names) = complete_graph(layers, &tokens)?;
+                    Source::Complete(graph, names, json!({ "topics": layers, "parents": ALL }))
+                }
+                None => Source::Learned(self.learning.options(&tokens, self.seed)?),
+            },
         };
         Ok(Inputs { corpus, alignment, tokens, source })
     }
@@ -132,7 +143,11 @@ impl Args {
             path.as_ref().map_or(otherwise.to_owned(), |path| absolute(path).display().to_string())
         };
         about["corpus"] = named(&self.corpus, SAMPLE).into();
-        let otherwise = if self.update.from.is_some() { "model" } else { "learned" };
+        let otherwise = match (&self.update.from, self.learning.is_complete()) {
+            (Some(_), _) => "model",
+            (None, true) => "complete",
+            (None, false) => "learned",
+        };
         about["graph"] = named(&self.graph, otherwise).into();
         about["from"] = json!(self.update.from.as_ref().map(|_| named(&self.update.from, "")));
         about["docs"] = inputs.corpus.n_docs().into();
@@ -142,6 +157,11 @@ impl Args {
 }
 
 impl Start {
+    /// Whether it has every edge between its layers, so that its topics have no names yet.
+    pub(super) fn is_complete(&self) -> bool {
+        self.learning["parents"] == ALL
+    }
+
     /// Keeps the graph in the run's folder, so that the run can go on without the file it came from, and describes it.
     pub(super) fn keep(&self, folder: &RunFolder, about: &mut Value) -> Result<()> {
         let (graph, names) = (self.graph.clone(), self.names.clone());
@@ -180,8 +200,13 @@ impl Inputs {
     pub(super) fn model(&self) -> Option<&Network> {
         match &self.source {
             Source::Model(model, _) => Some(model),
-            Source::Given(_) | Source::Learned(_) | Source::Resumed(_) => None,
+            Source::Given(_) | Source::Learned(_) | Source::Complete(..) | Source::Resumed(_) => None,
         }
+    }
+
+    /// Documents to train on.
+    pub(super) fn n_train(&self, options: &CheckedOptions) -> usize {
+        split(self.corpus.n_docs(), options.valid, options.test, options.seed).train.len()
     }
 
     /// The graph given, or else one learned from, or a model with new tokens attached by, the documents that will be trained on,
@@ -214,6 +239,10 @@ impl Inputs {
                     common,
                 )?;
                 return Ok(Start { graph, names, weights: Some(weights), learning: Value::Null, n_docs });
+            }
+            Source::Complete(ref graph, ref names, ref learning) => {
+                let (graph, names, learning) = (graph.clone(), names.clone(), learning.clone());
+                return Ok(Start { graph, names, weights: None, learning, n_docs });
             }
             Source::Resumed(ref start) => return Ok(start.clone()),
             Source::Learned(ref learning) => learning.clone(),

@@ -5,7 +5,7 @@ use super::{Args, Common};
 use crate::cli::parse_train;
 use clap::Args as _;
 use noisyor::corpus::Corpus;
-use noisyor::network::{Network, fingerprint};
+use noisyor::network::{Init, Network, fingerprint};
 use noisyor::train::{CheckedOptions, RateSchedule, RunFolder, State, StepRule, TrainOptions};
 use noisyor::{Error, Result};
 use serde_json::{Value, json};
@@ -46,11 +46,15 @@ pub(super) struct Job {
 impl Job {
     /// A new run.
     pub(super) fn new(args: Args) -> Result<Self> {
-        let (has_weights, max_edges) = (args.graph.is_none(), args.learning.max_edges());
+        let default_init = match &args.graph {
+            Some(_) => Init::Data,
+            None if args.learning.is_complete() => Init::Mixture,
+            None => Init::Graph,
+        };
         let options = args.training.options(
             args.estep.options()?,
-            max_edges,
-            has_weights,
+            args.learning.max_edges(),
+            default_init,
             Some(&args.update),
             args.seed,
         )?;

@@ -90,6 +90,7 @@ fn network_rows(network: &Network) -> Vec<(&'static str, String)> {
 fn graph_source(about: &Value) -> String {
     match about["graph"].as_str() {
         Some("learned") => "learned from the training documents".into(),
+        Some("complete") => "every edge between its layers".into(),
         Some("model") => format!("of the model {}", shown(&about["from"])),
         _ => shown(&about["graph"]),
     }

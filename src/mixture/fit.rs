@@ -1,0 +1,265 @@
+//! EM: documents are shared out among components, and components become what their documents hold.
+
+use super::estep::{Block, Part, Scores};
+use super::{Mixture, MixtureOptions};
+use crate::corpus::{Docs, Item, RELEASE_DOCS, token_frequency};
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::rng::{Stream, rng};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::sync::atomic::Ordering;
+
+/// Documents that one thread shares out at a time.
+const BLOCK: usize = 64;
+/// Documents after which their shares are counted: shares of all documents at once could fill the memory.
+const SLICE: usize = RELEASE_DOCS;
+/// The range of probabilities: none is impossible, and none certain.
+const P_RANGE: (f64, f64) = (1e-12, 1.0 - 1e-6);
+/// A component of a smaller share has died.
+pub(super) const DEAD: f64 = 1e-5;
+/// Iterations after which dead components may begin anew, at most.
+const RENEWALS: u32 = 5;
+/// Smoothing to choose from, by one document in so many, after so many iterations at most.
+const LADDER: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
+const HELD_OUT: usize = 10;
+const TRIAL: u32 = 15;
+/// A component that begins at a document is that much like it, and otherwise like all documents.
+const SEED: f64 = 0.7;
+
+/// How many documents [`Mixture::fit`] will have counted in its monitor at the end, at most.
+pub fn mixture_work(n_docs: usize, options: &MixtureOptions) -> u64 {
+    let trials = LADDER.len() as u64 * (u64::from(options.iterations.min(TRIAL)) + 1);
+    n_docs as u64 * (u64::from(options.iterations) + 1 + if options.smoothing.is_none() { trials } else { 0 })
+}
+
+/// What an iteration adds up: documents of each component, and of each component and token.
+#[derive(Debug)]
+struct Counts {
+    docs: Vec<f64>,
+    tokens: Vec<f64>,
+}
+
+/// Documents and what is known of them.
+pub(super) struct Data<'a> {
+    docs: Docs<'a>,
+    items: Vec<Item>,
+    n_docs: f64,
+    frequency: Vec<f64>,
+    monitor: &'a Monitor,
+}
+
+impl Mixture {
+    /// Fits a mixture to the documents `doc_ixs` by EM, in
+    ///
+    /// ```text
+    /// r_dk = p(d, k) / sum_j p(d, j),   N_k = sum_d r_dk,   N_kt = sum of r_dk over documents that hold t
+    /// pi_k = N_k / D,   P_kt = (N_kt + s p_t) / (N_k + s)
+    /// ```
+    ///
+    /// where p_t is the share of the documents that hold t and s the smoothing. Identical documents are computed once. The same
+    /// documents, options and seed give the same mixture, whatever the number of threads.
+    pub fn fit(
+        docs: Docs<'_>,
+        doc_ixs: &[u32],
+        n_tokens: usize,
+        options: &MixtureOptions,
+        monitor: &Monitor,
+    ) -> Result<Self> {
+        let is_sound = options.smoothing.is_none_or(|smoothing| smoothing > 0.0 && smoothing.is_finite());
+        if options.components == 0 || !is_sound || doc_ixs.is_empty() || n_tokens == 0 {
+            let message = "a mixture needs documents, tokens, one component or more, and smoothing above 0";
+            return Err(Error::Usage(message.into()));
+        }
+        let smoothing = match options.smoothing {
+            Some(smoothing) => smoothing,
+            None => choose_smoothing(docs, doc_ixs, n_tokens, options, monitor)?,
+        };
+        Data::new(docs, doc_ixs, n_tokens, monitor).climb(options, smoothing, options.iterations)
+    }
+}
+
+/// The smoothing under which documents held out are likeliest, of a ladder that is climbed as long as it helps.
+fn choose_smoothing(
+    docs: Docs<'_>,
+    doc_ixs: &[u32],
+    n_tokens: usize,
+    options: &MixtureOptions,
+    monitor: &Monitor,
+) -> Result<f64> {
+    let mut doc_ixs = doc_ixs.to_vec();
+    doc_ixs.shuffle(&mut rng(options.seed, Stream::Mixture));
+    let (held_out, rest) = doc_ixs.split_at(doc_ixs.len() / HELD_OUT);
+    if held_out.is_empty() {
+        return Ok(LADDER[0]);
+    }
+    let (data, held_out) =
+        (Data::new(docs, rest, n_tokens, monitor), Data::new(docs, held_out, n_tokens, monitor));
+    let (mut best, mut scores) = ((f64::NEG_INFINITY, LADDER[0]), Scores::default());
+    for smoothing in LADDER {
+        let mixture = data.climb(options, smoothing, options.iterations.min(TRIAL))?;
+        scores.set(&mixture.shares, &mixture.p, n_tokens);
+        let log_likelihood = held_out.share_out(&scores, None)?;
+        if log_likelihood <= best.0 {
+            break;
+        }
+        best = (log_likelihood, smoothing);
+    }
+    Ok(best.1)
+}
+
+impl<'a> Data<'a> {
+    /// EM from seeds, for so many iterations at most.
+    fn climb(&self, options: &MixtureOptions, smoothing: f64, iterations: u32) -> Result<Mixture> {
+        let mut random = rng(options.seed, Stream::Mixture);
+        let (n_components, n_tokens) = (options.components, self.frequency.len());
+        let mut mixture = self.seeded(n_components, &mut random);
+        let mut scores = Scores::default();
+        let mut counts = Counts { docs: vec![0.0; n_components], tokens: vec![0.0; n_components * n_tokens] };
+        let (mut n_renewals, mut was_renewed) = (0, false);
+        for iteration in 0.. {
+            scores.set(&mixture.shares, &mixture.p, n_tokens);
+            mixture.log_likelihood = self.share_out(&scores, Some(&mut counts))? / self.n_docs;
+            let now = mixture.log_likelihood + self.log_prior(&mixture, smoothing) / self.n_docs;
+            let gain = now - mixture.course.last().copied().unwrap_or(f64::NEG_INFINITY);
+            mixture.course.push(now);
+            if iteration >= iterations || (gain < options.tolerance && !was_renewed) {
+                break;
+            }
+            self.step(&counts, smoothing, &mut mixture);
+            was_renewed = n_renewals < RENEWALS && self.renew(&mut mixture, &mut random);
+            n_renewals += u32::from(was_renewed);
+        }
+        // What died since has no time left, but must not be nothing.
+        self.renew(&mut mixture, &mut random);
+        Ok(mixture)
+    }
+
+    pub(super) fn new(docs: Docs<'a>, doc_ixs: &[u32], n_tokens: usize, monitor: &'a Monitor) -> Self {
+        let frequency = token_frequency(&docs, doc_ixs, n_tokens);
+        Self { docs, items: Item::shared(&docs, doc_ixs), n_docs: doc_ixs.len() as f64, frequency, monitor }
+    }
+
+    /// Components of equal shares, each begun at a document of its own as long as there are any.
+    fn seeded(&self, n: usize, random: &mut ChaCha8Rng) -> Mixture {
+        let n_tokens = self.frequency.len();
+        let mut mixture = Mixture {
+            shares: vec![1.0 / n as f64; n],
+            p: vec![0.0; n * n_tokens],
+            frequency: self.frequency.clone(),
+            log_likelihood: f64::NEG_INFINITY,
+            course: Vec::new(),
+        };
+        let mut items = self.items.clone();
+        let (drawn, _) = items.partial_shuffle(random, n);
+        for component in 0..n {
+            let item = drawn[component % drawn.len()];
+            self.begin(&mut mixture, component, item, random);
+        }
+        mixture
+    }
+
+    /// Begins a component at a document: `P_kt = a x_dt + (1 - a) p_t`, where a is about [`SEED`]; components that begin at
+    /// the same document must not be equal, or they would stay so.
+    fn begin(&self, mixture: &mut Mixture, component: usize, item: Item, random: &mut ChaCha8Rng) {
+        let like = SEED * random.random_range(0.9..1.1);
+        let n_tokens = self.frequency.len();
+        let p = &mut mixture.p[component * n_tokens..][..n_tokens];
+        for (p, share) in p.iter_mut().zip(&self.frequency) {
+            *p = ((1.0 - like) * share).clamp(P_RANGE.0, P_RANGE.1);
+        }
+        for token in self.docs.tokens(item.doc_ix as usize) {
+            let p = &mut p[token as usize];
+            *p = (*p + like).min(P_RANGE.1);
+        }
+    }
+
+    /// Begins components anew that have died; whether there were any. They have the share of one document.
+    pub(super) fn renew(&self, mixture: &mut Mixture, random: &mut ChaCha8Rng) -> bool {
+        let dead: Vec<usize> =
+            (0..mixture.n_components()).filter(|&component| mixture.shares[component] < DEAD).collect();
+        for &component in &dead {
+            let item = self.items[random.random_range(0..self.items.len())];
+            self.begin(mixture, component, item, random);
+            mixture.shares[component] = DEAD.max(1.0 / self.n_docs).min(1.0 / mixture.n_components() as f64);
+        }
+        let sum: f64 = mixture.shares.iter().sum();
+        mixture.shares.iter_mut().for_each(|share| *share /= sum);
+        !dead.is_empty()
+    }
+
+    /// Counts what every component has of the documents; the sum of their log p(d).
+    fn share_out(&self, scores: &Scores, mut counts: Option<&mut Counts>) -> Result<f64> {
+        if let Some(counts) = &mut counts {
+            counts.docs.fill(0.0);
+            counts.tokens.fill(0.0);
+        }
+        let n_tokens = self.frequency.len();
+        let mut log_p = 0.0;
+        for items in self.items.chunks(SLICE) {
+            let share_out = |scratch: &mut Vec<f32>, items: &[Item]| {
+                self.monitor.go_on()?;
+                let (mut block, mut parts) = (Block::default(), Vec::new());
+                for item in items {
+                    block.tokens.extend(self.docs.tokens(item.doc_ix as usize));
+                    block.ends.push(block.tokens.len());
+                }
+                let log_p = scores.run(&block, scratch, &mut parts);
+                let n_docs: u64 = items.iter().map(|item| u64::from(item.count)).sum();
+                self.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
+                Ok((log_p, parts))
+            };
+            let blocks = items.par_chunks(BLOCK).map_init(Vec::new, share_out).collect::<Result<Vec<_>>>()?;
+            for (items, (logs, _)) in items.chunks(BLOCK).zip(&blocks) {
+                for (item, log) in items.iter().zip(logs) {
+                    log_p += f64::from(item.count) * log;
+                }
+            }
+            self.docs.corpus().release();
+            let Some(counts) = &mut counts else { continue };
+            let mut of_component: Vec<Vec<(Item, f64)>> = vec![Vec::new(); counts.docs.len()];
+            for (items, (_, parts)) in items.chunks(BLOCK).zip(&blocks) {
+                for &Part { item, component, share } in parts {
+                    let item = items[item as usize];
+                    of_component[component as usize].push((item, f64::from(share) * f64::from(item.count)));
+                }
+            }
+            // A thread has whole components, and takes their documents in order.
+            let add = |((docs, tokens), parts): ((&mut f64, &mut [f64]), Vec<(Item, f64)>)| {
+                for (item, share) in parts {
+                    *docs += share;
+                    self.docs.tokens(item.doc_ix as usize).for_each(|token| tokens[token as usize] += share);
+                }
+            };
+            let rows = counts.docs.par_iter_mut().zip(counts.tokens.par_chunks_exact_mut(n_tokens));
+            rows.zip(of_component).for_each(add);
+            self.docs.corpus().release();
+        }
+        Ok(log_p)
+    }
+
+    /// What smoothing adds to the log-likelihood: `s sum over k and t of p_t log P_kt + (1 - p_t) log(1 - P_kt)`.
+    fn log_prior(&self, mixture: &Mixture, smoothing: f64) -> f64 {
+        let log = |p: &[f64]| -> f64 {
+            let terms = p.iter().zip(&self.frequency);
+            terms.map(|(p, share)| share * p.ln() + (1.0 - share) * (-p).ln_1p()).sum()
+        };
+        let logs: Vec<f64> = mixture.p.par_chunks_exact(self.frequency.len()).map(log).collect();
+        smoothing * logs.iter().sum::<f64>()
+    }
+
+    /// Shares and probabilities of what was counted.
+    fn step(&self, counts: &Counts, smoothing: f64, mixture: &mut Mixture) {
+        let all: f64 = counts.docs.iter().sum();
+        mixture.shares.iter_mut().zip(&counts.docs).for_each(|(share, docs)| *share = docs / all);
+        let n_tokens = self.frequency.len();
+        let rows = mixture.p.par_chunks_exact_mut(n_tokens).zip(counts.tokens.par_chunks_exact(n_tokens));
+        rows.zip(&counts.docs).for_each(|((p, tokens), docs)| {
+            for ((p, count), share) in p.iter_mut().zip(tokens).zip(&self.frequency) {
+                *p = ((count + smoothing * share) / (docs + smoothing)).clamp(P_RANGE.0, P_RANGE.1);
+            }
+        });
+    }
+}
