@@ -227,14 +227,13 @@ impl<'a> Data<'a> {
                 }
             }
             // A thread has whole components, and takes their documents in order.
-            let add = |((docs, tokens), parts): ((&mut f64, &mut [f64]), Vec<(Item, f64)>)| {
+            let rows = counts.docs.par_iter_mut().zip(counts.tokens.par_chunks_exact_mut(n_tokens));
+            rows.zip(of_component).for_each(|((docs, tokens), parts)| {
                 for (item, share) in parts {
                     *docs += share;
                     self.docs.tokens(item.doc_ix as usize).for_each(|token| tokens[token as usize] += share);
                 }
-            };
-            let rows = counts.docs.par_iter_mut().zip(counts.tokens.par_chunks_exact_mut(n_tokens));
-            rows.zip(of_component).for_each(add);
+            });
             self.docs.corpus().release();
         }
         Ok(log_p)

@@ -7,8 +7,8 @@
 //! c_k = log pi_k + sum_t log(1 - P_kt),   l_kt = log(P_kt / (1 - P_kt))
 //! ```
 //!
-//! so a document costs its own tokens and not the vocabulary. [`Mixture::fit`] finds shares and probabilities by EM; a mixture is where
-//! the weights of a complete layer of topics can start from (`weights.rs`).
+//! so a document costs its own tokens and not the vocabulary. [`Mixture::fit`] finds shares and probabilities by EM; a mixture is
+//! where the weights of a complete layer of topics can start from (`weights.rs`).
 
 mod estep;
 mod fit;

@@ -30,7 +30,7 @@ fn a_complete_graph_starts_from_a_mixture_and_is_named_after_its_words() {
         assert_eq!(network.graph.children(topic).len(), 20);
         // The words of a name are of one theme, and every theme has a topic.
         let of_theme = |theme: &&str| name.split(' ').all(|word| theme.split(' ').any(|own| own == word));
-        themes.extend(THEMES.iter().position(|theme| of_theme(&theme)));
+        themes.extend(THEMES.iter().position(of_theme));
     }
     themes.sort_unstable();
     assert_eq!(themes, [0, 1, 2, 3], "{:?}", network.names.topics);
