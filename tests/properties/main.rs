@@ -12,6 +12,7 @@ mod fast_path;
 mod finite_differences;
 mod order;
 mod packing;
+mod search;
 mod structured;
 
 use common::*;
