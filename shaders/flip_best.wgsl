@@ -1,8 +1,8 @@
 // One step of every document's search. One row is a document, which is done when nothing is left to try.
 // - The flip that gains most, of several the first, if one gains and a trial is not beyond hope; a topic comes on with its chain of
 //   ancestors.
-// - Else, if a topic is off on trial: the trial ends. What did not gain is undone.
-// - Else the configuration is kept, and the next topic that is on goes off on trial.
+// - Else, if a topic is off on trial and that gained: the trial ends, and the climb goes on.
+// - Else the configuration is kept, or what was kept is taken back, and the next topic that is on goes off on trial.
 // The log joint of the configuration that is kept (but for -W0 and the leaks' share) stands in doc_bounds.
 
 @group(0) @binding(1) var<storage, read> docs: array<DocRecord>;
@@ -58,11 +58,12 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     let joint = row_sum(local, sum).x;
     // Read by all before the barriers below, written by one behind them.
     let won = select(0.0, joint - doc_bounds[row], on_trial);
-    // The first topic that is on behind the last that was tried, negative.
+    // The first topic behind the last that was tried that is on, in the configuration to go on from, negative.
     var next = -NOWHERE;
     for (var at = lane; at < n_topics; at += LANES) {
-        let may = is_on(node_state[doc.node_begin + at]) && -node_state[values + at] <= MAX_LOSS;
-        if (may && f32(at) > tried) {
+        let on = is_on(node_state[doc.node_begin + at]);
+        let kept_on = (u32(node_state[marks + at]) & KEPT_ON) != 0u;
+        if (select(on, kept_on, on_trial) && f32(at) > tried) {
             next = max(next, -f32(at));
         }
     }
@@ -90,28 +91,22 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
                 }
             }
         }
-    } else if (on_trial) {
+    } else if (won > MIN_GAIN) {
         for (var at = lane; at < n_topics; at += LANES) {
-            let mark = u32(node_state[marks + at]);
-            node_state[marks + at] = f32(mark & (KEPT_ON | TRIED));
-            if (won <= MIN_GAIN) {
-                node_state[doc.node_begin + at] = select(1.0 - Q_ON, Q_ON, (mark & KEPT_ON) != 0u);
-            }
-        }
-    } else if (next > -NOWHERE) {
-        for (var at = lane; at < n_topics; at += LANES) {
-            let on = select(0u, KEPT_ON, is_on(node_state[doc.node_begin + at]));
-            let is_next = f32(at) == -next;
-            node_state[marks + at] = f32(on | select(0u, TRIED | ON_TRIAL, is_next));
-            if (is_next) {
-                node_state[doc.node_begin + at] = 1.0 - Q_ON;
-            }
-        }
-        if (lane == 0u) {
-            doc_bounds[row] = joint;
+            node_state[marks + at] = f32(u32(node_state[marks + at]) & (KEPT_ON | TRIED));
         }
     } else {
-        moves = false;
+        moves = next > -NOWHERE;
+        for (var at = lane; at < n_topics; at += LANES) {
+            let kept_on = (u32(node_state[marks + at]) & KEPT_ON) != 0u;
+            let on = select(is_on(node_state[doc.node_begin + at]), kept_on, on_trial);
+            let is_next = f32(at) == -next;
+            node_state[marks + at] = f32(select(0u, KEPT_ON, on) | select(0u, TRIED | ON_TRIAL, is_next));
+            node_state[doc.node_begin + at] = select(1.0 - Q_ON, Q_ON, on && !is_next);
+        }
+        if (lane == 0u && !on_trial) {
+            doc_bounds[row] = joint;
+        }
     }
     if (lane == 0u && moves) {
         doc_state[row] = args.alternation + 1u;

@@ -4,7 +4,7 @@
 use bytemuck::Zeroable;
 use naga::{AddressSpace, Expression, Literal, Module, ScalarKind, StorageAccess, TypeInner};
 use noisyor::batch::{DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
-use noisyor::estep::cpu::{GROWTH, HOPE, MAX_LOSS, MIN_GAIN, Q_ON};
+use noisyor::estep::cpu::{GROWTH, HOPE, MIN_GAIN, Q_ON};
 use noisyor::estep::device::{Access, Args, Array, EdgeState, KERNELS, Kernel, Lanes, Slot, WORKGROUP};
 use noisyor::numeric::{R_MIN, X_CAP};
 use std::collections::BTreeSet;
@@ -224,7 +224,6 @@ fn constants_are_the_rust_ones() {
         ("R_MIN", f64::from(R_MIN)),
         ("GROWTH", f64::from(GROWTH)),
         ("MIN_GAIN", f64::from(MIN_GAIN)),
-        ("MAX_LOSS", f64::from(MAX_LOSS)),
         ("HOPE", f64::from(HOPE)),
         ("Q_ON", f64::from(Q_ON)),
     ];
@@ -243,7 +242,7 @@ fn constants_are_the_rust_ones() {
     with_numbers.into_iter().for_each(|name| assert!(seen.contains(&(name, "X_CAP")), "{name}"));
     with_numbers.into_iter().for_each(|name| assert!(seen.contains(&(name, "R_MIN")), "{name}"));
     assert!(seen.contains(&("r_update", "GROWTH")));
-    ["MIN_GAIN", "MAX_LOSS", "HOPE", "Q_ON"]
+    ["MIN_GAIN", "HOPE", "Q_ON"]
         .into_iter()
         .for_each(|name| assert!(seen.contains(&("flip_best", name)), "{name}"));
 }

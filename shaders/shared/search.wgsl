@@ -2,8 +2,6 @@
 
 const MIN_GAIN: f32 = 1e-3;
 const Q_ON: f32 = 0.999;
-// A topic that is worth more is not tried.
-const MAX_LOSS: f32 = 1e5;
 // A trial goes on as long as this many flips as good as the next would make up for what was lost.
 const HOPE: f32 = 4.0;
 // Above every number of an edge or topic in a row.

@@ -152,11 +152,7 @@ impl Contract {
         };
         let has_mark = |topic: usize, mark: u32| state(3, topic) as u32 & mark != 0;
         let on_trial = topics.clone().any(|topic| has_mark(topic, 4));
-        let tried = topics.clone().filter(|&topic| has_mark(topic, 2)).max();
         let flips = topics.clone().any(|topic| state(2, topic) > MIN_GAIN);
-        let next = topics.clone().find(|&topic| {
-            state(0, topic) > 0.5 && -state(2, topic) <= MAX_LOSS && tried.is_none_or(|tried| topic > tried)
-        });
         for topic in topics.clone() {
             self.read(Array::NodeState, [0, 1, 2, 3].map(|section| section * n_nodes + topic));
             let edges = chunk.nodes[topic].edge_begin as usize..chunk.nodes[topic + 1].edge_begin as usize;
@@ -164,9 +160,6 @@ impl Contract {
         }
         self.read(Array::NodeState, tokens.map(|token| 2 * n_nodes + token));
         self.read(Array::DocBounds, on_trial.then_some(row));
-        if !flips && !on_trial && next.is_none() {
-            return;
-        }
         self.may_write.insert((Array::DocState, row), args.alternation + 1);
         for topic in topics.clone() {
             let flipped: f32 = if state(0, topic) > 0.5 { 1.0 - Q_ON } else { Q_ON };

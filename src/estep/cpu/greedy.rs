@@ -29,8 +29,8 @@ use crate::numeric::{X_CAP, exp_neg, log1p_pos};
 pub const MIN_GAIN: f32 = 1e-3;
 /// q of a topic that the search left on; 1 - this of one that it left off.
 pub const Q_ON: f32 = 0.999;
-/// A topic that is worth more is clamped, or as good as that: the configuration without it is not tried.
-pub const MAX_LOSS: f32 = 1e5;
+/// A topic that is worth more is clamped: the configuration without it is not tried.
+const MAX_LOSS: f32 = 1e5;
 /// A trial goes on as long as this many flips as good as the next would make up for what was lost. (Without that limit the bounds of
 /// true networks of the presets `dblp` and `yelp` are 0.2 and 3 nats better and cost 1.4 and 1.2 times as much.)
 pub const HOPE: f32 = 4.0;

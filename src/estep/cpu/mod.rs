@@ -13,7 +13,7 @@ mod r_update;
 pub mod twin;
 
 pub use document::Q_START;
-pub use greedy::{HOPE, MAX_LOSS, MIN_GAIN, Q_ON};
+pub use greedy::{HOPE, MIN_GAIN, Q_ON};
 pub use probe::Probe;
 pub use r_update::GROWTH;
 

@@ -1,12 +1,13 @@
 //! One step of every document's search; twin of shaders/flip_best.wgsl.
 
 use super::{GONE, KEPT_ON, Memory, ON_TRIAL, TRIED, is_on, listed, row_sum};
-use crate::estep::cpu::{HOPE, MAX_LOSS, MIN_GAIN, Q_ON};
+use crate::estep::cpu::{HOPE, MIN_GAIN, Q_ON};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Takes the flip that gains most, of several the first; where none gains, ends the trial of a topic or begins the next.
+/// Takes the flip that gains most, of several the first; where none gains, goes on from a trial that gained or
+/// begins the next.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub fn flip_best(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let rows = std::mem::take(&mut memory.rows);
@@ -30,16 +31,15 @@ pub fn flip_best(memory: &mut Memory, lanes: Lanes, args: &Args) {
                 take_flip(memory, n_nodes, topic);
                 true
             }
-            None if on_trial => {
-                end_trial(memory, n_nodes, topics, won > MIN_GAIN);
+            None if won > MIN_GAIN => {
+                end_trial(memory, n_nodes, topics);
                 true
             }
             None => {
-                let begun = begin_trial(memory, n_nodes, topics);
-                if begun {
+                if !on_trial {
                     memory.doc_bounds[row] = joint;
                 }
-                begun
+                begin_trial(memory, n_nodes, topics, on_trial)
             }
         };
         if moves {
@@ -93,32 +93,30 @@ fn take_flip(memory: &mut Memory, n_nodes: usize, mut topic: usize) {
     }
 }
 
-/// Ends a trial: what did not gain is undone.
-fn end_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>, gained: bool) {
-    for topic in topics {
-        let mark = memory.node_state[3 * n_nodes + topic] as u32;
-        memory.node_state[3 * n_nodes + topic] = (mark & (KEPT_ON | TRIED)) as f32;
-        if !gained {
-            memory.node_state[topic] = if mark & KEPT_ON != 0 { Q_ON } else { 1.0 - Q_ON };
-        }
+/// Ends a trial that gained.
+fn end_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>) {
+    for mark in &mut memory.node_state[3 * n_nodes + topics.start..3 * n_nodes + topics.end] {
+        *mark = (*mark as u32 & (KEPT_ON | TRIED)) as f32;
     }
 }
 
-/// Keeps the configuration and tries it without the next topic that is on; returns whether there is one.
-fn begin_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>) -> bool {
-    let state = &memory.node_state;
-    let tried = topics.clone().rfind(|topic| state[3 * n_nodes + topic] as u32 & TRIED != 0);
-    let may = |topic: &usize| {
-        is_on(state[*topic])
-            && -state[2 * n_nodes + topic] <= MAX_LOSS
-            && tried.is_none_or(|tried| *topic > tried)
+/// Keeps the configuration, or takes back what was kept before a trial, and tries it without the next topic that is on; returns whether
+/// there is one.
+fn begin_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>, on_trial: bool) -> bool {
+    let has_mark =
+        |memory: &Memory, topic: usize, mark: u32| memory.node_state[3 * n_nodes + topic] as u32 & mark != 0;
+    let is_on = |memory: &Memory, topic: usize| match on_trial {
+        true => has_mark(memory, topic, KEPT_ON),
+        false => is_on(memory.node_state[topic]),
     };
-    let Some(next) = topics.clone().find(may) else { return false };
+    let tried = topics.clone().rfind(|&topic| has_mark(memory, topic, TRIED));
+    let next = topics.clone().find(|&topic| is_on(memory, topic) && tried.is_none_or(|tried| topic > tried));
     for topic in topics {
-        let on = if is_on(memory.node_state[topic]) { KEPT_ON } else { 0 };
-        let trial = if topic == next { TRIED | ON_TRIAL } else { 0 };
-        memory.node_state[3 * n_nodes + topic] = (on | trial) as f32;
+        let (on, is_next) = (is_on(memory, topic), next == Some(topic));
+        let kept = if on { KEPT_ON } else { 0 };
+        let trial = if is_next { TRIED | ON_TRIAL } else { 0 };
+        memory.node_state[3 * n_nodes + topic] = (kept | trial) as f32;
+        memory.node_state[topic] = if on && !is_next { Q_ON } else { 1.0 - Q_ON };
     }
-    memory.node_state[next] = 1.0 - Q_ON;
-    true
+    next.is_some()
 }
