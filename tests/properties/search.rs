@@ -2,21 +2,6 @@
 
 use super::*;
 
-/// `log p(x, y)` of a configuration, a bit for every topic.
-fn log_joint(network: &Network, tokens: &[u32], states: u32) -> f64 {
-    let (graph, weights) = (&network.graph, &network.weights);
-    let is_on = |node: usize| match graph.is_topic(node) {
-        true => states >> node & 1 == 1,
-        false => tokens.contains(&((node - graph.n_topics()) as u32)),
-    };
-    let term = |node: usize| {
-        let edges = graph.edges_into(node).filter(|&e| is_on(graph.edge_parents()[e] as usize));
-        let a = weights.leak[node] + edges.map(|e| weights.edge[e]).sum::<f64>();
-        if is_on(node) { (-(-a).exp_m1()).ln() } else { -a }
-    };
-    (0..graph.n_nodes()).map(term).sum()
-}
-
 #[test]
 fn two_narrow_topics_take_the_place_of_a_broad_one() {
     // The broad one alone explains all eight tokens, and comes on first; the two narrow ones do not forbid the last four.

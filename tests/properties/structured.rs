@@ -51,28 +51,12 @@ fn its_q_are_nearer_the_posterior() {
 
 /// p(topic on | tokens) by enumeration.
 fn posterior(network: &Network, tokens: &[u32]) -> Vec<f64> {
-    let (graph, weights) = (&network.graph, &network.weights);
-    let (mut on, mut all) = (vec![0.0; graph.n_topics()], 0.0);
-    for states in 0u32..1 << graph.n_topics() {
-        let is_on = |node: usize| {
-            if graph.is_topic(node) {
-                states >> node & 1 == 1
-            } else {
-                tokens.contains(&((node - graph.n_topics()) as u32))
-            }
-        };
-        let mut p = 1.0;
-        for node in 0..graph.n_nodes() {
-            let edges = graph.edges_into(node).zip(graph.parents(node));
-            let a: f64 = edges
-                .filter(|(_, parent)| is_on(**parent as usize))
-                .map(|(edge, _)| weights.edge[edge])
-                .sum();
-            let off = (-(weights.leak[node] + a)).exp();
-            p *= if is_on(node) { 1.0 - off } else { off };
-        }
+    let n_topics = network.graph.n_topics();
+    let (mut on, mut all) = (vec![0.0; n_topics], 0.0);
+    for states in 0u32..1 << n_topics {
+        let p = log_joint(network, tokens, states).exp();
         all += p;
-        (0..graph.n_topics()).filter(|&topic| is_on(topic)).for_each(|topic| on[topic] += p);
+        (0..n_topics).filter(|topic| states >> topic & 1 == 1).for_each(|topic| on[topic] += p);
     }
     on.into_iter().map(|sum| sum / all).collect()
 }
