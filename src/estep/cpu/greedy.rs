@@ -34,6 +34,8 @@ const MAX_LOSS: f32 = 1e5;
 /// A trial goes on as long as this many flips as good as the next would make up for what was lost. (Without that limit the bounds of
 /// true networks of the presets `dblp` and `yelp` are 0.2 and 3 nats better and cost 1.4 and 1.2 times as much.)
 pub const HOPE: f32 = 4.0;
+/// What was won before a climb that is no trial.
+const NOTHING_LOST: f32 = f32::INFINITY;
 /// No ancestor comes along.
 const NONE: u32 = u32::MAX;
 
@@ -175,7 +177,7 @@ impl DocState {
         if field.deep {
             self.search.begin_chains(field);
         }
-        self.climb(batch, field, 0.0);
+        self.climb(batch, field, NOTHING_LOST);
         self.save_search(field);
         for topic in begin..tokens {
             self.replace(batch, field, topic);
@@ -193,7 +195,7 @@ impl DocState {
         self.flip(batch, field, topic);
         let won = self.climb(batch, field, -gain);
         if won > MIN_GAIN {
-            self.climb(batch, field, won);
+            self.climb(batch, field, NOTHING_LOST);
             self.save_search(field);
         } else {
             self.restore_search(field);
