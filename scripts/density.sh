@@ -22,7 +22,7 @@ declare -A options=(
     [plants]="--topics 300 --lambda 1 --epochs 6"
 )
 
-key() { python3 -c 'import json, sys; print(*[f"{json.load(sys.stdin)[sys.argv[1]]:.3f}"])' "$1"; }
+key() { python3 -c 'import json, sys; print(f"{json.load(sys.stdin)[sys.argv[1]]:.3f}")' "$1"; }
 evaluate() { # KEY ROWS OPTIONS...
     local key=$1 rows=$2
     shift 2
