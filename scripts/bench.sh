@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The E-step on CPU, twins and GPU, side by side: the tables of the README. NOISYOR_TINY20=.../tiny20.svm.gz adds tiny20, which is
+# The E-step on CPU, twins and GPU, side by side: the tables of docs/measured.md. NOISYOR_TINY20=.../tiny20.svm.gz adds tiny20, which is
 # not bundled. About six minutes on two cores with software Vulkan.
 set -euo pipefail
 cd "$(dirname "$0")/.."
