@@ -83,8 +83,15 @@ fn train_tiny20(case: &Case) {
             let full = EStepOptions { bound: Bound::Full, ..estep_options.clone() };
             let params = Params::derive(graph, &outcome.weights, Bound::Full).expect("good weights");
             let items = Item::each(&outcome.valid);
-            let work =
-                Work { graph, docs, items: &items, options: &full, gradients: false, monitor: &monitor };
+            let work = Work {
+                graph,
+                docs,
+                items: &items,
+                options: &full,
+                gradients: false,
+                kept_on: None,
+                monitor: &monitor,
+            };
             let stats = estep.run(&work, &params, None).expect("an E-step");
             println!(
                 "{name:18} seed {seed}: -14.50 (tail) after {}, best {:.4} (tail) {:.4} (full) after {seconds:.2} s, {cpu:.2} CPU-s",

@@ -385,8 +385,15 @@ fn a_repeated_document_is_run_once_and_counted_often() {
     let options = EStepOptions::default();
     let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
     let monitor = &Monitor::default();
-    let work =
-        Work { graph: &network.graph, docs, items: &items, options: &options, gradients: false, monitor };
+    let work = Work {
+        graph: &network.graph,
+        docs,
+        items: &items,
+        options: &options,
+        gradients: false,
+        kept_on: None,
+        monitor,
+    };
     let stats = CpuEStep::new().run(&work, &params, None).unwrap();
     assert_eq!((stats.n_items, stats.n_docs), (1, 1000.0));
     assert_close("mean", stats.elbo_mean(), elbo(&network, &[0], Bound::Tail), F64);

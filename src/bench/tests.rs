@@ -66,8 +66,15 @@ fn measure(n_docs: usize, n_repeats: usize, contenders: &mut [Contender]) -> (Re
     let items = Item::each(&(0..n_docs as u32).collect::<Vec<_>>());
     let monitor = Monitor::default();
     let docs = alignment.docs(&corpus);
-    let work =
-        Work { graph: &graph, docs, items: &items, options: &options, gradients: true, monitor: &monitor };
+    let work = Work {
+        graph: &graph,
+        docs,
+        items: &items,
+        options: &options,
+        gradients: true,
+        kept_on: None,
+        monitor: &monitor,
+    };
     let mut told = Vec::new();
     let report = bench(&work, &params, n_repeats, contenders, &mut |what| told.push(what.to_owned()));
     if report.is_ok() {

@@ -108,7 +108,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let graph = &network.graph;
     let params = Params::derive(graph, &network.weights, options.bound)?;
     let (docs, gradients) = (alignment.docs(&corpus), !args.no_gradients);
-    let work = Work { graph, docs, items: &items, options: &options, gradients, monitor: &monitor };
+    let work =
+        Work { graph, docs, items: &items, options: &options, gradients, kept_on: None, monitor: &monitor };
 
     let n_docs_run = n_docs * n_runs(&contenders, args.repeat);
     let progress = Progress::start(common, &monitor, "measuring", n_docs_run as u64);
@@ -269,7 +270,15 @@ mod tests {
         let (options, items, monitor) = (EStepOptions::default(), Item::each(&[0, 1, 2]), Monitor::default());
         let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
         let (graph, docs) = (&network.graph, alignment.docs(&corpus));
-        let work = Work { graph, docs, items: &items, options: &options, gradients: true, monitor: &monitor };
+        let work = Work {
+            graph,
+            docs,
+            items: &items,
+            options: &options,
+            gradients: true,
+            kept_on: None,
+            monitor: &monitor,
+        };
         let cpu = Contender { name: "cpu".into(), device: String::new(), estep: Box::new(CpuEStep::new()) };
         let mut report = bench(&work, &params, 1, &mut [cpu], &mut |_| ()).unwrap();
         assert!(verdict(&report).is_ok());

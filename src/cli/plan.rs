@@ -127,6 +127,7 @@ fn table(plan: &Plan, backend: &str, available: Option<u64>, least: u64) -> Stri
         ("packed documents", memory.packed),
         ("corpus", memory.corpus),
         ("order of the documents", memory.order),
+        ("kept starts", memory.kept_starts),
         ("writing a checkpoint", memory.checkpoint),
     ];
     of.iter().filter(|(_, bytes)| *bytes > 0).for_each(|(what, bytes)| row(&format!("  {what}"), mb(*bytes)));

@@ -3,12 +3,14 @@
 pub mod cpu;
 pub mod device;
 pub mod gpu;
+mod on_lists;
 mod options;
 pub mod oracle;
 mod params;
 mod stats;
 
 pub use crate::monitor::Monitor;
+pub use on_lists::{OnLists, OnListsReader};
 pub use options::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, MIN_BETTER, Start, Temper};
 pub use params::Params;
 pub use stats::{BlockSums, Stats};
@@ -30,6 +32,8 @@ pub struct Work<'a> {
     pub options: &'a EStepOptions,
     /// Whether the gradient sums are wanted.
     pub gradients: bool,
+    /// The topics that were on in each item before: a search begins there instead of with all topics off.
+    pub kept_on: Option<&'a OnLists>,
     /// Progress out, stop requests in.
     pub monitor: &'a Monitor,
 }

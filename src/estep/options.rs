@@ -75,6 +75,11 @@ impl Start {
         }
     }
 
+    /// Whether a search is among what is tried.
+    pub fn searches(self) -> bool {
+        matches!(self, Self::Greedy | Self::Best)
+    }
+
     /// The temper, if it has one.
     pub fn temper(self) -> Option<Temper> {
         match self {
@@ -160,7 +165,7 @@ impl EStepOptions {
                 self.clamp
             )));
         }
-        if self.clamp > 0 && !matches!(self.start, Start::Greedy | Start::Best) {
+        if self.clamp > 0 && !self.start.searches() {
             return Err(Error::Usage(
                 "the structured bound chooses its topics by the greedy search: it needs the start `greedy` or `best`".into(),
             ));

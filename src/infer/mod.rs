@@ -68,7 +68,15 @@ fn run_slices(
 ) -> Result<Stats> {
     let (mut stats, mut before) = (Stats::default(), 0);
     for items in slices {
-        let work = Work { graph: &network.graph, docs, items: &items, options, gradients: false, monitor };
+        let work = Work {
+            graph: &network.graph,
+            docs,
+            items: &items,
+            options,
+            gradients: false,
+            kept_on: None,
+            monitor,
+        };
         let mut forward = sink.as_mut().map(|sink| {
             move |results: &DocResults<'_>| {
                 sink(&DocResults { first_item: before + results.first_item, ..*results })

@@ -27,6 +27,8 @@ const PART: (usize, f64) = (1 << 16, 20.0);
 /// Chunks of a device on the host besides those that are kept: the parts of one being packed and, if not all are kept, one being
 /// made of them, one ahead and two in flight.
 const CHUNKS: (f64, f64) = (1.0, 5.0);
+/// A list of the topics that were on in a document: bytes, and bytes for each of its tokens.
+const ON_LIST: (f64, f64) = (1.0, 0.5);
 /// What the allocator keeps of what comes and goes.
 const SLACK: f64 = 1.25;
 
@@ -65,6 +67,8 @@ pub struct MemoryNeed {
     pub corpus: u64,
     /// The order of the documents, and the items of a slice.
     pub order: u64,
+    /// Which topics were on in every document, where starts are kept.
+    pub kept_starts: u64,
     /// Writing a checkpoint: the graph as it is kept.
     pub checkpoint: u64,
     /// All of it, as a rule.
@@ -135,10 +139,16 @@ pub(super) fn train_memory(
     };
     let slice = batch_docs.min(SLICE_DOCS as f64);
     let order = 4.0 * n_docs as f64 + (8.0 + 16.0) * slice;
+    let kept_starts = match options.keep_starts {
+        true => {
+            n_train * ON_LIST.0 + ON_LIST.1 * docs.corpus().n_occurrences() as f64 * n_train / n_docs as f64
+        }
+        false => 0.0,
+    };
     let checkpoint = graph_bytes + (1 << 18) as f64;
     let corpus = docs.corpus().n_bytes() as f64;
     let optimiser = SLACK * optimiser;
-    let total = program + network + optimiser + workers + packed + corpus + order + checkpoint;
+    let total = program + network + optimiser + workers + packed + corpus + order + kept_starts + checkpoint;
     let parents = if topics < 128.0 {
         1.0
     } else if topics < 16384.0 {
@@ -147,7 +157,8 @@ pub(super) fn train_memory(
         3.0
     };
     // Numbers of edges and topics take as many bytes as they need; graph and weights are there twice, as they stand and the best.
-    let checkpoint_file = 2.0 * (parents * edges + 3.0 * nodes + one_each) + remembered + prior + 4096.0;
+    let checkpoint_file =
+        2.0 * (parents * edges + 3.0 * nodes + one_each) + remembered + prior + kept_starts + 4096.0;
     MemoryNeed {
         program: program as u64,
         network: network as u64,
@@ -157,6 +168,7 @@ pub(super) fn train_memory(
         packed: packed as u64,
         corpus: corpus as u64,
         order: order as u64,
+        kept_starts: kept_starts as u64,
         checkpoint: checkpoint as u64,
         total: total as u64,
         checkpoint_file: checkpoint_file as u64,

@@ -127,8 +127,15 @@ impl Stage<'_> {
         items: &[Item],
         gradients: bool,
     ) -> Result<Stats> {
-        let work =
-            Work { graph: self.graph, docs: self.docs, items, options, gradients, monitor: self.monitor };
+        let work = Work {
+            graph: self.graph,
+            docs: self.docs,
+            items,
+            options,
+            gradients,
+            kept_on: None,
+            monitor: self.monitor,
+        };
         estep.run(&work, params, None)
     }
 

@@ -91,6 +91,9 @@ pub struct TrainOptions {
     pub prior: Option<PriorOptions>,
     /// Whether identical documents share one E-step.
     pub share_identical: bool,
+    /// Whether a document's search begins where its last E-step ended, instead of with all topics off.
+    #[serde(default)]
+    pub keep_starts: bool,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -115,6 +118,7 @@ impl Default for TrainOptions {
             renew: None,
             prior: None,
             share_identical: true,
+            keep_starts: false,
             seed: 0,
         }
     }
@@ -178,6 +182,11 @@ impl TrainOptions {
         }
         if self.epochs == 0 || self.eval_every == 0 {
             return refuse("epochs and epochs between evaluations must be at least 1".into());
+        }
+        if self.keep_starts && !self.estep.start.searches() {
+            return refuse(
+                "only the starts `greedy` and `best` search, and can begin at what was kept".into(),
+            );
         }
         self.refine.as_ref().map_or(Ok(()), RefineOptions::check)?;
         if self.refine.is_some() && !matches!(self.step, StepRule::Em { .. }) {

@@ -4,9 +4,10 @@ use super::refine::Refinement;
 use super::renew::Renewal;
 use super::step::Memory;
 use super::{Ended, Metrics, Prior};
-use crate::estep::Stats;
+use crate::estep::{OnLists, Stats};
 use crate::network::{Graph, Weights};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A training between two slices of documents. Random numbers are no part of it: each use has a stream of its own, by the seed
 /// and, for the order of batches, the epoch.
@@ -26,8 +27,12 @@ pub struct State {
     pub(super) full_steps: u64,
     pub(super) since: Since,
     pub(super) best: Option<Best>,
-    /// Evaluations without a gain.
+    /// Evaluations without a gain, and the bound held out at the last gain.
     pub(super) without_gain: u32,
+    pub(super) last_gain: Option<f64>,
+    /// Topics that were on where the last E-step of each slice ended, by the place of the slice's first document; only where starts
+    /// are kept.
+    pub(super) kept_on: BTreeMap<u64, OnLists>,
     /// Topics that refinement or renewal started anew.
     pub(super) reseeded: Vec<u32>,
     /// Seconds of training so far.
@@ -84,9 +89,26 @@ impl State {
             since: Since::default(),
             best: None,
             without_gain: 0,
+            last_gain: None,
+            kept_on: BTreeMap::new(),
             reseeded: Vec::new(),
             seconds: 0.0,
         }
+    }
+
+    /// Counts an evaluation: a gain if the bound held out is better than at the last gain by this share of it, or nothing is held out.
+    pub(super) fn count_gain(&mut self, valid_elbo: Option<f64>, least: f64) {
+        let is_gain = match (valid_elbo, self.last_gain) {
+            (Some(now), Some(last)) => now - last > least * last.abs(),
+            _ => true,
+        };
+        self.without_gain = if is_gain { 0 } else { self.without_gain + 1 };
+        self.last_gain = if is_gain { valid_elbo } else { self.last_gain };
+    }
+
+    /// The patience begins anew: what was gained before was another model.
+    pub(super) fn forget_gain(&mut self) {
+        (self.without_gain, self.last_gain) = (0, None);
     }
 
     /// Weight steps taken.

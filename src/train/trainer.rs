@@ -4,15 +4,18 @@ use super::state::{Best, Partial, Phase, Since, State};
 use super::{BatchSize, CheckedOptions, Ended, Event, Metrics, Stepper};
 use crate::corpus::{Docs, Item};
 use crate::error::{Error, Result};
-use crate::estep::{DocResults, EStep, Monitor, Params, Sink, Stats, Work};
+use crate::estep::{DocResults, EStep, Monitor, OnLists, Params, Sink, Stats, Work};
 use crate::network::Weights;
 use crate::rng::{Stream, rng};
 use rand::seq::SliceRandom;
 use std::ops::Range;
 use std::time::Instant;
 
-/// An evaluation must gain this many nats to reset the patience.
+/// A round of refinement or renewal must gain this many nats to count.
 pub(super) const GAIN: f64 = 1e-3;
+/// The bound held out must gain this share of itself, over as many evaluations as it takes, to reset the patience. (Debian's
+/// descriptions gain a hundredth of a nat of 112 an epoch for ever.)
+const PATIENCE_GAIN: f64 = 2e-4;
 /// Documents of one run of the E-step at most: lists of documents stay short however large a batch is, and a batch can be left
 /// half done. Fixed, because sums are added slice by slice.
 pub const SLICE_DOCS: usize = 1 << 17;
@@ -203,7 +206,7 @@ impl<'a> Trainer<'a> {
         let begin = batch.docs.end.min(batch.docs.start.saturating_add(self.state.partial_docs()));
         let end = batch.docs.end.min(begin + SLICE_DOCS);
         let items = self.items(&self.train_docs[begin..end]);
-        let (stats, params) = self.run_estep(&items, true, None)?;
+        let (stats, params) = self.run_slice(begin, &items)?;
         let n_docs = end - batch.docs.start;
         let mut stats = match self.state.partial.take() {
             Some(Partial { stats: mut sums, .. }) => {
@@ -226,6 +229,26 @@ impl<'a> Trainer<'a> {
         }
         self.state.since.seconds += begun.elapsed().as_secs_f64();
         Ok(is_last)
+    }
+
+    /// The E-step of a slice with its sums. Where starts are kept, searches begin where the slice's last E-step ended, and where this
+    /// one ends is kept: EM cannot lose what a search from nothing would miss.
+    fn run_slice(&mut self, begin: usize, items: &[Item]) -> Result<(Stats, Params)> {
+        if !(self.options.keep_starts && matches!(self.state.phase, Phase::Epochs { .. })) {
+            return self.run_estep(items, true, None);
+        }
+        let params = Params::derive(&self.state.graph, &self.state.weights, self.options.estep.bound)?;
+        let mut ended_on = OnLists::default();
+        let mut sink = |results: &DocResults<'_>| {
+            (0..results.n_docs()).for_each(|doc_ix| ended_on.push(results.doc(doc_ix).1));
+            Ok(())
+        };
+        let kept_on = self.state.kept_on.remove(&(begin as u64));
+        let ran = self.run_estep_at(&params, items, true, kept_on.as_ref(), Some(&mut sink));
+        // Interrupted, nothing has changed.
+        let kept = if ran.is_ok() { Some(ended_on) } else { kept_on };
+        self.state.kept_on.extend(kept.map(|lists| (begin as u64, lists)));
+        Ok((ran?, params))
     }
 
     /// The weight step with what it remembers, which it takes.
@@ -259,7 +282,7 @@ impl<'a> Trainer<'a> {
         sink: Option<&mut Sink<'_>>,
     ) -> Result<(Stats, Params)> {
         let params = Params::derive(&self.state.graph, &self.state.weights, self.options.estep.bound)?;
-        let stats = self.run_estep_at(&params, items, gradients, sink)?;
+        let stats = self.run_estep_at(&params, items, gradients, None, sink)?;
         Ok((stats, params))
     }
 
@@ -269,10 +292,11 @@ impl<'a> Trainer<'a> {
         params: &Params,
         items: &[Item],
         gradients: bool,
+        kept_on: Option<&OnLists>,
         sink: Option<&mut Sink<'_>>,
     ) -> Result<Stats> {
         let (graph, options) = (&self.state.graph, &self.options.estep);
-        let work = Work { graph, docs: self.docs, items, options, gradients, monitor: self.monitor };
+        let work = Work { graph, docs: self.docs, items, options, gradients, kept_on, monitor: self.monitor };
         let stats = self.estep.run(&work, params, sink)?;
         self.docs.corpus().release();
         Ok(stats)
@@ -281,7 +305,7 @@ impl<'a> Trainer<'a> {
     /// The sum of the bounds of some documents at other weights.
     pub(super) fn bound_at(&mut self, weights: &Weights, items: &[Item]) -> Result<f64> {
         let params = Params::derive(&self.state.graph, weights, self.options.estep.bound)?;
-        Ok(self.run_estep_at(&params, items, false, None)?.elbo_sum)
+        Ok(self.run_estep_at(&params, items, false, None, None)?.elbo_sum)
     }
 
     /// The E-step of all training documents at the current weights; `on_results` gets the items of a slice, and results for some.
@@ -346,7 +370,7 @@ impl<'a> Trainer<'a> {
         };
         let best = may_win && gain > 0.0;
         if may_win {
-            state.without_gain = if gain > GAIN { 0 } else { state.without_gain + 1 };
+            state.count_gain(valid_elbo, PATIENCE_GAIN);
         }
         if best {
             // Into the memory of the one before, if its graph is the same: millions of edges are not copied twice.

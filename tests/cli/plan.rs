@@ -195,7 +195,7 @@ fn device_memory_is_that_of_the_buffers() {
     for (part, gradients) in [(&parts.train, true), (&parts.valid, false)] {
         let items = Item::shared(&docs, part);
         let (graph, options, monitor) = (&network.graph, &options, &*monitor);
-        let work = Work { graph, docs, items: &items, options, gradients, monitor };
+        let work = Work { graph, docs, items: &items, options, gradients, kept_on: None, monitor };
         estep.run(&work, &params, None).unwrap();
     }
     let (planned, used) = (number(&planned["device_memory"]["total"]), estep.machine().n_bytes() as f64);

@@ -286,7 +286,7 @@ pub fn run_on(
         }
         Ok(())
     };
-    let work = Work { graph: &network.graph, docs, items, options, gradients: true, monitor };
+    let work = Work { graph: &network.graph, docs, items, options, gradients: true, kept_on: None, monitor };
     let stats = estep.run(&work, &params, Some(&mut sink))?;
     Ok(Ran { elbo, q, stats })
 }

@@ -60,7 +60,7 @@ pub(super) fn run_on(
     let items = Item::each(&(0..docs.len() as u32).collect::<Vec<_>>());
     let (graph, docs, monitor) = (&network.graph, alignment.docs(&corpus), &Monitor::default());
     let options = &EStepOptions { bound, ..EStepOptions::default() };
-    let work = Work { graph, docs, items: &items, options, gradients: true, monitor };
+    let work = Work { graph, docs, items: &items, options, gradients: true, kept_on: None, monitor };
     let mut elbo = Vec::new();
     let mut sink = |results: &DocResults<'_>| {
         assert!(results.q.iter().all(|q| (0.0..=1.0).contains(q)), "{:?}", results.q);

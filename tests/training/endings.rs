@@ -72,10 +72,32 @@ fn early_stopping_keeps_the_best_weights() {
     for (at, (.., is_best)) in seen.iter().enumerate() {
         assert_eq!(*is_best, valid[..at].iter().all(|&before| before < valid[at]), "evaluation {at}");
     }
-    // Patience counts evaluations that do not gain a thousandth of a nat on the best before them.
-    let gains =
-        |at: &usize| valid[*at] > valid[..*at].iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b)) + 1e-3;
-    assert_eq!((0..seen.len()).rfind(gains).unwrap() + 3, seen.len() - 1);
+    // Patience counts evaluations that do not gain 0.02 % on the last that did.
+    let mut last_gain = 0;
+    for at in 1..valid.len() {
+        let gains = valid[at] - valid[last_gain] > 2e-4 * valid[last_gain].abs();
+        last_gain = if gains { at } else { last_gain };
+    }
+    assert_eq!(last_gain + 3, seen.len() - 1);
+}
+
+#[test]
+fn small_gains_add_up_to_one_that_resets_the_patience() {
+    // A rate so small that no epoch gains 0.02 % by itself, while two do.
+    let data = Data::tiny(300);
+    let with_rate = |rate: f64, patience: u32| {
+        let step = StepRule::Paper { rate, c: 1000.0, schedule: RateSchedule::Constant };
+        TrainOptions { patience, ..options(step, BatchSize::Full, 30) }
+    };
+    let gain_of = |rate: f64| {
+        let (_, seen) = data.evaluations(TrainOptions { epochs: 2, ..with_rate(rate, 0) });
+        let valid: Vec<f64> = seen.iter().map(|(metrics, ..)| metrics.valid_elbo.unwrap()).collect();
+        (valid[1] - valid[0]) / valid[0].abs()
+    };
+    let rate = 1e-6 * 1.5e-4 / gain_of(1e-6);
+    assert!((1e-4..2e-4).contains(&gain_of(rate)), "{}", gain_of(rate));
+    let ended = |patience: u32| data.evaluations(with_rate(rate, patience)).0.ended;
+    assert_eq!((ended(1), ended(3)), (Ended::EarlyStop, Ended::Finished));
 }
 
 #[test]

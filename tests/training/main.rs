@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod endings;
+mod kept;
 mod not_finite;
 mod recovery;
 mod renewal;
@@ -110,6 +111,7 @@ impl Data {
             items: &Item::each(doc_ixs),
             options,
             gradients: true,
+            kept_on: None,
             monitor: &Monitor::default(),
         };
         let mut stats = CpuEStep::new().run(&work, &params, None).unwrap();

@@ -74,7 +74,8 @@ fn parameters_that_are_no_numbers_fail_at_the_document_they_touch() {
         let mut params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
         change(&mut params);
         let (graph, docs, monitor) = (&network.graph, alignment.docs(&corpus), &Monitor::default());
-        let work = Work { graph, docs, items: &items, options: &options, gradients: true, monitor };
+        let work =
+            Work { graph, docs, items: &items, options: &options, gradients: true, kept_on: None, monitor };
         CpuEStep::new().run(&work, &params, None)
     };
     run(&|_| ()).unwrap();

@@ -97,6 +97,14 @@ fn mini_batches_full_batches_and_every_rule_go_on_as_if_never_stopped() {
 }
 
 #[test]
+fn kept_starts_go_on_as_if_never_stopped() {
+    let data = Data::tiny(200);
+    for batch in [BatchSize::Docs(60), BatchSize::Full] {
+        check(&data, TrainOptions { keep_starts: true, ..options(EM, batch, 5) }, 1);
+    }
+}
+
+#[test]
 fn large_batches_go_on_as_if_never_stopped() {
     let data = Data::tiny(31_000);
     check(&data, TrainOptions { valid: 0.01, ..options(EM, BatchSize::Docs(10_200), 2) }, 1);

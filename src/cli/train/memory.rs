@@ -84,9 +84,13 @@ impl Limit {
                 "--threads",
             ),
         };
+        let kept = match need.kept_starts {
+            0 => String::new(),
+            bytes => format!(", {} for kept starts: see --keep-starts", mb(bytes)),
+        };
         Err(Error::Usage(format!(
             "--memory-mb {} is too little: this run needs about {} MB ({} for the program, {} for the network, {} for the weight \
-             step, {working}); raise it, lower {remedy}, or train a smaller graph",
+             step, {working}{kept}); raise it, lower {remedy}, or train a smaller graph",
             mb(limit),
             mb(least),
             mb(need.program),

@@ -7,7 +7,7 @@ use super::greedy::Search;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::{init_r, update_r};
 use crate::batch::Batch;
-use crate::estep::{EStepOptions, MIN_BETTER, Params, Start, Stats};
+use crate::estep::{EStepOptions, MIN_BETTER, OnListsReader, Params, Start, Stats};
 use crate::network::Graph;
 use crate::numeric::{sigmoid, softplus};
 use multiversion::multiversion;
@@ -30,6 +30,8 @@ pub(super) struct DocState {
     pub(super) search: Search,
     /// q, log-odds and r of the best start so far.
     best: Vec<f32>,
+    /// Places of the topics that are on where a search begins.
+    begin_on: Vec<u32>,
     pub(super) pieces: Pieces,
 }
 
@@ -65,6 +67,7 @@ pub(super) fn run_batch(
     batch: &Batch,
     params: &Params,
     options: &EStepOptions,
+    mut kept_on: Option<OnListsReader<'_>>,
     state: &mut DocState,
     mut sums: Option<&mut Accumulator>,
     totals: &mut Stats,
@@ -73,7 +76,11 @@ pub(super) fn run_batch(
     for doc_ix in 0..batch.n_docs() {
         let doc = OneDoc { graph, batch, doc_ix, params, options };
         state.load(graph, batch, doc_ix, params);
+        if let Some(lists) = &mut kept_on {
+            lists.next_into(&mut state.begin_on);
+        }
         let (mut elbo, mut n_alternations) = state.solve(doc, totals);
+        state.begin_on.clear(); // pieces have topics of their own to begin with
         if options.clamp > 0 {
             let (structured, n) = state.clamp(doc, elbo, totals);
             (elbo, n_alternations) = (structured, n_alternations + n);
@@ -205,7 +212,9 @@ impl DocState {
         let (doc, next_doc) = (batch.docs[doc_ix], batch.docs[doc_ix + 1]);
         let first = doc.edge_begin as usize;
         if start == Start::Greedy {
-            self.search(batch, doc_ix);
+            let begin_on = std::mem::take(&mut self.begin_on);
+            self.search(batch, doc_ix, &begin_on);
+            self.begin_on = begin_on;
             self.settle(batch, doc_ix);
         } else {
             self.q[batch.topics(doc_ix)].fill(Q_START);

@@ -111,11 +111,11 @@ impl EStep for CpuEStep {
         }
         let mut stats = Stats::new(graph, work.gradients);
         let (keep, n_blocks) = (sink.is_some(), AtomicUsize::new(0));
-        let run = |block: &[Item]| {
+        let run = |(block_ix, block): (usize, &[Item])| {
             work.monitor.go_on()?;
             let mut worker = self.take_worker(graph, full);
             // A worker that failed may hold half a block's sums: it is dropped.
-            let result = worker.run_block(work, block, params, keep)?;
+            let result = worker.run_block(work, block_ix * BLOCK_DOCS, block, params, keep)?;
             self.workers.lock().unwrap_or_else(|e| e.into_inner()).push(worker);
             if n_blocks.fetch_add(1, Ordering::Relaxed) % RELEASE_BLOCKS == RELEASE_BLOCKS - 1 {
                 work.docs.corpus().release();
@@ -135,7 +135,7 @@ impl EStep for CpuEStep {
             Ok(())
         };
         let ahead = if keep { BLOCKS_AHEAD_KEPT } else { BLOCKS_AHEAD } * rayon::current_num_threads();
-        in_order(work.items.chunks(BLOCK_DOCS), ahead, run, land)?;
+        in_order(work.items.chunks(BLOCK_DOCS).enumerate(), ahead, run, land)?;
         Ok(stats)
     }
 }
@@ -144,6 +144,7 @@ impl Worker {
     fn run_block(
         &mut self,
         work: &Work<'_>,
+        first_item: usize,
         items: &[Item],
         params: &Params,
         keep: bool,
@@ -154,11 +155,13 @@ impl Worker {
             let rest = &items[done..];
             let n_packed = self.packer.pack(work.graph, &work.docs, rest, PART_SIZE, &mut self.batch);
             let sums = work.gradients.then_some(&mut self.sums);
+            let kept_on = work.kept_on.map(|lists| lists.from(first_item + done));
             document::run_batch(
                 work.graph,
                 &self.batch,
                 params,
                 work.options,
+                kept_on,
                 &mut self.state,
                 sums,
                 &mut totals,

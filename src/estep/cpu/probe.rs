@@ -54,6 +54,7 @@ impl<'a> Probe<'a> {
             &self.batch,
             self.params,
             options,
+            None,
             &mut self.state,
             None,
             &mut totals,

@@ -146,7 +146,7 @@ impl Renewal {
         // Counts and moments are of other weights.
         trainer.state.memory = Memory::default();
         // Patience is about the epochs to come.
-        trainer.state.without_gain = 0;
+        trainer.state.forget_gain();
         self.todo = Todo::Exchange;
         Ok(())
     }
