@@ -287,6 +287,26 @@ fn two_topics_that_compete_are_two_explanations() {
     assert!(explanation.topics.iter().all(|part| (part.cause.leak_share - 1.0).abs() < F64));
 }
 
+/// Who switched a topic on is asked where it is on. A word that a topic and its parent both have: each makes the other less likely, and the
+/// parent is on less often where the topic is.
+#[test]
+fn a_topic_is_explained_by_the_pieces_in_which_it_is_on() {
+    let (w, leak) = (0.2, 0.1);
+    let network = network_of(2, 1, &[(0, 1, w), (0, 2, 3.0), (1, 2, 3.0)], vec![0.1, leak, 0.001]);
+    let explanation = Explainer::new(&network, &clamped(2, Bound::Full)).unwrap().explain(&[0]).unwrap();
+    let p = |states: u32| log_joint(&network, &[0], states).exp();
+    let parent_where_on = p(3) / (p(2) + p(3));
+    let parent = (p(1) + p(3)) / (0..4).map(p).sum::<f64>();
+    let cause = &explanation.topic(1).unwrap().cause;
+    // Where both are on, counts of rates w and leak share the topic.
+    let exact = parent_where_on * w / (w + leak);
+    assert!((cause.parents[0].share - exact).abs() < 1e-3, "{exact} by hand, {cause:?}");
+    assert!(
+        (cause.parents[0].q - parent).abs() < 1e-3 && parent > 2.0 * parent_where_on,
+        "{parent} {cause:?}"
+    );
+}
+
 /// With all topics clamped nothing is left to mean field but what splits of little weight leave.
 #[test]
 fn with_all_topics_clamped_q_is_near_the_posterior() {
