@@ -8,9 +8,9 @@ use common::*;
 use noisyor::corpus::{align, sample_corpus, sample_network};
 use noisyor::estep::oracle::Point;
 use noisyor::estep::{Bound, EStepOptions, Start, Temper};
-use noisyor::explain::{Explainer, Explanation, TermKind};
+use noisyor::explain::{Explainer, Explanation, Piece, Source, TermKind};
 use noisyor::network::Network;
-use noisyor::numeric::f64::{beta, log1mexp, sigmoid};
+use noisyor::numeric::f64::{beta, log_sum_exp, log1mexp, sigmoid};
 
 /// q of an explanation and of the fast path are sigmoids of one number, in f64 and in f32 (src/numeric.rs), and f32 has steps of 6e-8
 /// below 1.
@@ -156,6 +156,196 @@ fn documents_of_the_sample_are_explained_as_inferred() {
     let alignment = align(&corpus, &network.names.tokens);
     let docs: Vec<Vec<u32>> = (0..1_000).map(|doc| alignment.docs(&corpus).tokens(doc).collect()).collect();
     esteps().iter().for_each(|options| assert_inferred("sample", &network, &docs, options));
+}
+
+/// The structured bound with so many topics clamped.
+fn clamped(clamp: u32, bound: Bound) -> EStepOptions {
+    EStepOptions { clamp, bound, ..EStepOptions::default() }
+}
+
+#[test]
+fn a_mixtures_q_and_bound_are_those_that_inference_finds() {
+    for (name, mut network, docs) in cases() {
+        network.weights.round_to_f32();
+        for bound in [Bound::Tail, Bound::Local, Bound::Full] {
+            assert_inferred(&name, &network, &docs, &clamped(4, bound));
+        }
+        let best = EStepOptions { start: Start::Best, ..clamped(8, Bound::Tail) };
+        assert_inferred(&name, &network, &docs, &best);
+    }
+}
+
+/// Two pieces must not both hold: some topic is on in one and off in the other.
+fn are_disjoint(a: &Piece, b: &Piece) -> bool {
+    a.clamped.iter().any(|&(topic, on)| b.clamped.contains(&(topic, !on)))
+}
+
+#[test]
+fn pieces_are_disjoint_and_what_adds_up_in_each_adds_up_in_their_mean() {
+    let mut n_split = 0;
+    for (name, network, docs) in cases() {
+        let explainer = Explainer::new(&network, &clamped(4, Bound::Tail)).unwrap();
+        for tokens in &docs {
+            let explanation = explainer.explain(tokens).unwrap();
+            let Explanation { pieces, topics, tokens, elbo, .. } = &explanation;
+            n_split += usize::from(explanation.is_split());
+            assert!(pieces.windows(2).all(|pair| pair[0].weight >= pair[1].weight), "{name}");
+            assert_close(&name, pieces.iter().map(|piece| piece.weight).sum(), 1.0, F64);
+            let bounds: Vec<f64> = pieces.iter().map(|piece| piece.bound).collect();
+            assert_close(&name, *elbo, log_sum_exp(&bounds), F64);
+            for (at, piece) in pieces.iter().enumerate() {
+                assert!(pieces[..at].iter().all(|other| are_disjoint(piece, other)), "{name}: {pieces:?}");
+                for &(topic, on) in &piece.clamped {
+                    assert_eq!(piece.on.contains(&(topic, 1.0)), on, "{name}: {piece:?}");
+                }
+            }
+            let causes = topics.iter().map(|part| &part.cause).chain(tokens.iter().map(|part| &part.cause));
+            for cause in causes {
+                let sum = |figure: &dyn Fn(&Source) -> f64| cause.parents.iter().map(figure).sum::<f64>();
+                assert_close(&name, sum(&|source| source.share) + cause.leak_share, 1.0, F64);
+                assert_close(&name, cause.leak_cost - sum(&|source| source.contribution), cause.cost, F64);
+                if !cause.parents.is_empty() {
+                    assert_close(&name, sum(&|source| source.r), 1.0, F64);
+                }
+                for source in &cause.parents {
+                    assert_eq!(Some(source.q), explanation.topic(source.topic).map(|part| part.q), "{name}");
+                }
+            }
+            if explanation.is_split() {
+                topics.iter().for_each(|part| assert_close(&name, sigmoid(part.log_odds), part.q, F64));
+            }
+        }
+    }
+    println!("{n_split} documents were split");
+    assert!(n_split > 50, "{n_split} documents were split");
+}
+
+/// What speaks for a topic is told in the heaviest piece, where Eq. 12 holds.
+#[test]
+fn terms_are_those_of_the_heaviest_piece() {
+    let (mut n_clamped, mut n_free) = (0, 0);
+    let tight = EStepOptions { tolerance: 1e-6, max_alternations: 5_000, ..clamped(4, Bound::Tail) };
+    for (name, network, docs) in cases() {
+        let explainer = Explainer::new(&network, &tight).unwrap();
+        for explanation in docs.iter().map(|tokens| explainer.explain(tokens).unwrap()) {
+            let heaviest = &explanation.pieces[0];
+            for part in &explanation.topics {
+                let why = explainer.why(&explanation, part.topic);
+                let name = format!("{name}: topic {}", part.topic);
+                assert_eq!((why.weight, why.mean_q), (heaviest.weight, part.q), "{name}");
+                assert_eq!(why.place().is_some(), explanation.is_split(), "{name}");
+                assert_close(&name, why.terms.iter().map(|term| term.value).sum(), why.log_odds, F64);
+                let setting = heaviest.clamped.iter().find(|setting| setting.0 == part.topic);
+                assert_eq!(why.clamped, setting.is_some(), "{name}");
+                match setting {
+                    Some(&(_, on)) => assert_eq!(why.q, f64::from(u8::from(on)), "{name}"),
+                    None => {
+                        let error = (sigmoid(why.log_odds) - why.q).abs();
+                        assert!(error <= explanation.last_move, "{name}: {error:e}");
+                    }
+                }
+                *(if why.clamped { &mut n_clamped } else { &mut n_free }) += usize::from(why.n_pieces > 1);
+            }
+        }
+    }
+    assert!(n_clamped > 50 && n_free > 50, "{n_clamped} topics clamped, {n_free} free");
+}
+
+/// Two topics that explain the same word equally well, and nothing else: the posterior is by hand, and mean field has one of them.
+#[test]
+fn two_topics_that_compete_are_two_explanations() {
+    let network = network_of(
+        2,
+        3,
+        &[(0, 2, 3.0), (1, 2, 3.0), (0, 3, 0.3), (1, 4, 0.2)],
+        vec![0.05, 0.05, 0.001, 0.01, 0.01],
+    );
+    let explainer = Explainer::new(&network, &clamped(2, Bound::Full)).unwrap();
+    let explanation = explainer.explain(&[0]).unwrap();
+    // p(topics, the word alone on) up to a factor: the word by its rate, the other words stay off.
+    let joint = |a: u32, b: u32| {
+        let (x, y) = (f64::from(a), f64::from(b));
+        let on = [(x, 0.05f64), (y, 0.05)]
+            .map(|(on, leak)| if on > 0.0 { -(-leak).exp_m1() } else { (-leak).exp() });
+        on[0] * on[1] * -(-(0.001 + 3.0 * (x + y))).exp_m1() * (-0.3 * x - 0.2 * y).exp()
+    };
+    let all = joint(0, 0) + joint(0, 1) + joint(1, 0) + joint(1, 1);
+    let exact = [(joint(1, 0) + joint(1, 1)) / all, (joint(0, 1) + joint(1, 1)) / all];
+    for (part, exact) in explanation.topics.iter().zip(exact) {
+        assert!((part.q - exact).abs() < 1e-5, "{} by hand, {}", exact, part.q);
+    }
+    assert_close("elbo", explanation.elbo, likelihood(&network, &[vec![0]])[0], 1e-5);
+    let (shown, n_others, _) = explanation.competing();
+    let own: Vec<&[u32]> = shown.iter().map(|view| view.own.as_slice()).collect();
+    assert_eq!((&own[..2], n_others), (&[[1].as_slice(), &[0]][..], 0), "{:?}", explanation.pieces);
+    // Each has the word where it is on alone: its share is about its weight.
+    let cause = &explanation.tokens[0].cause;
+    for (source, part) in cause.parents.iter().zip(&explanation.topics) {
+        assert!((source.share - part.q).abs() < 0.03, "share {}, q {}", source.share, part.q);
+    }
+    // Neither is the cause of the other.
+    assert!(explanation.topics.iter().all(|part| (part.cause.leak_share - 1.0).abs() < F64));
+}
+
+/// Who switched a topic on is asked where it is on. A word that a topic and its parent both have: each makes the other less likely, and the
+/// parent is on less often where the topic is.
+#[test]
+fn a_topic_is_explained_by_the_pieces_in_which_it_is_on() {
+    let (w, leak) = (0.2, 0.1);
+    let network = network_of(2, 1, &[(0, 1, w), (0, 2, 3.0), (1, 2, 3.0)], vec![0.1, leak, 0.001]);
+    let explanation = Explainer::new(&network, &clamped(2, Bound::Full)).unwrap().explain(&[0]).unwrap();
+    let p = |states: u32| log_joint(&network, &[0], states).exp();
+    let parent_where_on = p(3) / (p(2) + p(3));
+    let parent = (p(1) + p(3)) / (0..4).map(p).sum::<f64>();
+    let cause = &explanation.topic(1).unwrap().cause;
+    // Where both are on, counts of rates w and leak share the topic.
+    let exact = parent_where_on * w / (w + leak);
+    assert!((cause.parents[0].share - exact).abs() < 1e-3, "{exact} by hand, {cause:?}");
+    assert!(
+        (cause.parents[0].q - parent).abs() < 1e-3 && parent > 2.0 * parent_where_on,
+        "{parent} {cause:?}"
+    );
+}
+
+/// With all topics clamped nothing is left to mean field but what splits of little weight leave.
+#[test]
+fn with_all_topics_clamped_q_is_near_the_posterior() {
+    let (mut error, mut plain_error, mut n) = (0.0, 0.0, 0.0);
+    for (_, network, docs) in random_cases(40, 5, 8) {
+        let explainers = [0, 5].map(|n| Explainer::new(&network, &clamped(n, Bound::Full)).unwrap());
+        for tokens in &docs {
+            let [plain, mixture] = explainers.each_ref().map(|explainer| explainer.explain(tokens).unwrap());
+            for (topic, exact) in posterior(&network, tokens).into_iter().enumerate() {
+                plain_error += (plain.topics[topic].q - exact).abs();
+                error += (mixture.topics[topic].q - exact).abs();
+                n += 1.0;
+            }
+        }
+    }
+    println!("mean |q - p|: {:.5}, mean field {:.5}", error / n, plain_error / n);
+    assert!(error / n < 0.02 && error < 0.3 * plain_error, "{} of {}", error / n, plain_error / n);
+}
+
+#[test]
+fn a_document_that_stays_whole_is_explained_as_without_clamping() {
+    let mut n_whole = 0;
+    for (name, network, docs) in cases() {
+        let explainers = [0, 4].map(|n| Explainer::new(&network, &clamped(n, Bound::Tail)).unwrap());
+        for tokens in &docs {
+            let [plain, mut whole] =
+                explainers.each_ref().map(|explainer| explainer.explain(tokens).unwrap());
+            assert_eq!(plain.pieces.len(), 1);
+            if whole.pieces.len() == 1 {
+                n_whole += 1;
+                assert_eq!(whole.bound_label(), "tail, clamp 4");
+                // Splits that were tried and undone.
+                (whole.clamp, whole.n_alternations) = (0, plain.n_alternations);
+                whole.n_unconverged = plain.n_unconverged;
+                assert_eq!(whole, plain, "{name}");
+            }
+        }
+    }
+    assert!(n_whole > 20, "{n_whole} documents stayed whole");
 }
 
 #[test]

@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 ///
 /// The document's local model where its E-step ends, which is where `infer` ends with the same options: topics that are on, the words
 /// each explains, words that only the leak explains, and topics that were considered but are off. A topic's share of a word is the part of
-/// all that switched the word on that came from it.
+/// all that switched the word on that came from it. With --clamp several explanations may compete: they are listed by their weight, and
+/// what is said of topics and words is the mean over them.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor explain run --text \"rain and wind delayed the match\" --svg picture.svg
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     /// The corpus that --doc and --id are about [default: the run's, if MODEL is a run folder]
     #[arg(long, value_name = "CORPUS", conflicts_with_all = ["text", "tokens"])]
     corpus: Option<PathBuf>,
-    /// Also the terms of this topic's log-odds: a name, a part of one, or a number
+    /// Also the terms of this topic's log-odds, in the heaviest explanation: a name, a part of one, or a number
     #[arg(long, value_name = "TOPIC")]
     why: Option<String>,
     /// Draw the picture as SVG
@@ -102,8 +103,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let explanation = explainer.explain(&document.tokens)?;
     drop(progress);
     let why = why.map(|topic| explainer.why(&explanation, topic));
-    let is_cut = options.tolerance > 0.0 && explanation.n_alternations >= options.max_alternations;
-    if is_cut && explanation.last_move > f64::from(options.tolerance) {
+    if explanation.n_unconverged > 0 && explanation.last_move > f64::from(options.tolerance) {
         common.warn(format_args!(
             "after {} alternations a q would still move by {:.0e}: two topics are nearly as good for the same words, or --estep-max is low",
             explanation.n_alternations, explanation.last_move

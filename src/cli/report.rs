@@ -116,6 +116,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         title: args.title.clone().unwrap_or_else(|| title_of(&args.run)),
         about: subject.about,
         metrics: &subject.metrics,
+        clamp: subject.options.clamp,
         network: &subject.network,
         floor: subject.floor,
         docs,

@@ -15,6 +15,16 @@ pub enum Bound {
     Full,
 }
 
+impl Bound {
+    /// What a figure is: the bound, and how many topics were clamped for it.
+    pub fn label(self, clamp: u32) -> String {
+        match clamp {
+            0 => self.to_string(),
+            n => format!("{self}, clamp {n}"),
+        }
+    }
+}
+
 impl std::fmt::Display for Bound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -148,10 +158,7 @@ impl EStepOptions {
 
     /// What a figure is: the bound, and how many topics were clamped for it.
     pub fn bound_label(&self) -> String {
-        match self.clamp {
-            0 => self.bound.to_string(),
-            n => format!("{}, clamp {n}", self.bound),
-        }
+        self.bound.label(self.clamp)
     }
 
     /// Checks that the numbers make sense.

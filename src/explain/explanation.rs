@@ -1,4 +1,5 @@
-//! What an optimum says, node by node: who switched a node on, and what it costs.
+//! What an optimum says, node by node: who switched a node on, and what it costs. Of a document in several pieces it is said of each,
+//! and `mixture.rs` takes the mean.
 //!
 //! A node is on when a Poisson count of rate `w0 + sum_k w_k x_k` is at least one, and every parent and the leak have counts of their
 //! own. With q and r held, the counts to expect where the node is on are those of the EM step:
@@ -11,9 +12,8 @@
 //! A parent's *share* is `n_k / (n_0 + sum n)`: of all that switched the node on, the part that came from it. Shares and the leak's add
 //! up to one.
 
-use super::Explainer;
 use super::optimum::Optimum;
-use crate::error::Result;
+use super::{Explainer, Piece};
 use crate::estep::Bound;
 use crate::numeric::f64::{log1mexp, log1mexp_slope};
 
@@ -22,16 +22,31 @@ use crate::numeric::f64::{log1mexp, log1mexp_slope};
 pub struct Explanation {
     /// Which bound `elbo` is.
     pub bound: Bound,
+    /// How many topics might be clamped for it; 0 without the structured bound.
+    pub clamp: u32,
     /// The bound of the document, in nats.
     pub elbo: f64,
-    /// The topics of the local model, by number.
+    /// The topics of the local model, by number: the mean over the pieces.
     pub topics: Vec<TopicPart>,
-    /// The active tokens, by number.
+    /// The active tokens, by number: the mean over the pieces.
     pub tokens: Vec<TokenPart>,
-    /// Alternations of q and r that it took, those of all starts.
+    /// The explanations that compete, heaviest first; one where the document stayed whole.
+    pub pieces: Vec<Piece>,
+    /// Alternations of q and r that it took, those of all starts and of all splits that were tried.
     pub n_alternations: u32,
-    /// The most that any q would still move: what it differs by from the q of its log-odds.
+    /// How often it was cut off, not yet converged, after the most alternations allowed: starts and splits, tried or kept.
+    pub n_unconverged: u32,
+    /// The most that any q would still move, in any piece: what it differs by from the q of its log-odds.
     pub last_move: f64,
+    /// The heaviest piece; none where it is the only one.
+    pub(super) heaviest: Option<Nodes>,
+}
+
+/// Nodes of the local model, by number.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Nodes {
+    pub(super) topics: Vec<TopicPart>,
+    pub(super) tokens: Vec<TokenPart>,
 }
 
 /// A topic of the local model.
@@ -41,7 +56,8 @@ pub struct TopicPart {
     pub topic: u32,
     /// The probability that it is on, as the E-step found it.
     pub q: f64,
-    /// Its log-odds at the q and r of its neighbours (Eq. 12): those of q, to the E-step's tolerance.
+    /// Its log-odds at the q and r of its neighbours (Eq. 12): those of q, to the E-step's tolerance. Of several pieces: the log-odds of
+    /// the mean q.
     pub log_odds: f64,
     /// Who explains it, if it is on.
     pub cause: Cause,
@@ -82,7 +98,7 @@ pub struct Source {
     pub r: f64,
     /// `a = r (f(u) - f(w0))`: by so many nats it would make the node cheaper if it were on for certain.
     pub a: f64,
-    /// `q a`: by so many nats it makes the node cheaper.
+    /// By so many nats it makes the node cheaper: `q a`. Of several pieces it is the mean of that, not the product of the means.
     pub contribution: f64,
     /// Of all that switched the node on, the part that came from this parent.
     pub share: f64,
@@ -121,13 +137,25 @@ impl Explanation {
         place.ok().map(|place| &self.topics[place])
     }
 
-    /// The probability that a node is on, and who explains it; none outside the local model.
-    pub(super) fn node(&self, node: u32) -> Option<(f64, &Cause)> {
+    /// Which bound it is, in words.
+    pub fn bound_label(&self) -> String {
+        self.bound.label(self.clamp)
+    }
+
+    /// A topic in the heaviest piece.
+    pub(super) fn topic_in_heaviest(&self, topic: u32) -> Option<&TopicPart> {
+        let topics = self.heaviest.as_ref().map_or(&self.topics, |nodes| &nodes.topics);
+        topics.binary_search_by_key(&topic, |part| part.topic).ok().map(|place| &topics[place])
+    }
+
+    /// The probability that a node is on in the heaviest piece, and who explains it there; none outside the local model.
+    pub(super) fn node_in_heaviest(&self, node: u32) -> Option<(f64, &Cause)> {
         let token = || {
-            let place = self.tokens.binary_search_by_key(&node, |part| part.node).ok()?;
-            Some((1.0, &self.tokens[place].cause))
+            let tokens = self.heaviest.as_ref().map_or(&self.tokens, |nodes| &nodes.tokens);
+            let place = tokens.binary_search_by_key(&node, |part| part.node).ok()?;
+            Some((1.0, &tokens[place].cause))
         };
-        self.topic(node).map(|part| (part.q, &part.cause)).or_else(token)
+        self.topic_in_heaviest(node).map(|part| (part.q, &part.cause)).or_else(token)
     }
 }
 
@@ -138,33 +166,23 @@ fn by_log_odds<'a>(topics: impl Iterator<Item = &'a TopicPart>) -> Vec<&'a Topic
 }
 
 impl Explainer<'_> {
-    /// Explains a document, given as token numbers; those that the network does not have are left out. Fails where the bound is
-    /// not finite.
-    pub fn explain(&self, tokens: &[u32]) -> Result<Explanation> {
-        let optimum = Optimum::find(self, tokens)?;
+    /// All nodes of an optimum.
+    pub(super) fn nodes(&self, optimum: &Optimum<'_>) -> Nodes {
         let n_topics = optimum.topics().end;
         let id = |place: usize| optimum.batch.nodes[place].id;
-        let mut topics: Vec<TopicPart> = (0..n_topics)
-            .map(|place| TopicPart {
-                topic: id(place),
-                q: optimum.q[place],
-                log_odds: optimum.log_odds[place],
-                cause: self.cause(&optimum, place),
-            })
-            .collect();
+        let topic = |place: usize| TopicPart {
+            topic: id(place),
+            q: optimum.q[place],
+            log_odds: optimum.log_odds[place],
+            cause: self.cause(optimum, place),
+        };
+        let mut topics: Vec<TopicPart> = optimum.topics().map(topic).collect();
         topics.sort_by_key(|part| part.topic);
-        let token = |place| TokenPart { node: id(place), cause: self.cause(&optimum, place) };
-        Ok(Explanation {
-            bound: self.options.bound,
-            elbo: optimum.elbo,
-            topics,
-            tokens: (n_topics..optimum.batch.n_nodes()).map(token).collect(),
-            n_alternations: optimum.n_alternations,
-            last_move: optimum.last_move,
-        })
+        let token = |place| TokenPart { node: id(place), cause: self.cause(optimum, place) };
+        Nodes { topics, tokens: (n_topics..optimum.batch.n_nodes()).map(token).collect() }
     }
 
-    fn cause(&self, optimum: &Optimum, place: usize) -> Cause {
+    fn cause(&self, optimum: &Optimum<'_>, place: usize) -> Cause {
         let leak = self.leak(optimum.batch.nodes[place].id as usize);
         let (leak_cost, leak_count) = (-log1mexp(leak), 1.0 + log1mexp_slope(leak));
         let into = optimum.edges_into(place);

@@ -1,17 +1,21 @@
 //! Why one document has the topics it has: its local model where its E-step ends, and who explains whom.
 //!
 //! [`Explainer::explain`] runs the CPU's E-step, as `infer` does with the same options, and computes in f64 what follows from its q
-//! and r; [`Explainer::why`] takes one topic's log-odds apart (Eq. 12).
+//! and r; [`Explainer::why`] takes one topic's log-odds apart (Eq. 12). Under the structured bound a document has several explanations,
+//! its pieces: what is said of a node is the mean over them.
 
 mod explanation;
 mod json;
+mod mixture;
 mod optimum;
 pub mod picture;
+mod piece;
 mod views;
 mod why;
 
 pub use explanation::{Cause, Explanation, Source, TokenPart, TopicPart};
 pub use json::{explanation_json, why_json};
+pub use piece::{Piece, PieceView};
 pub use views::{Branch, REAL_SHARE, WordView, probability_text};
 pub use why::{ABSENT_NAMED, Term, TermKind, Why};
 
@@ -35,11 +39,6 @@ impl<'a> Explainer<'a> {
     /// For a network and an E-step; fails, naming it, on a weight that is not finite and positive.
     pub fn new(network: &'a Network, options: &EStepOptions) -> Result<Self> {
         let Network { graph, weights, names, .. } = network;
-        if options.clamp > 0 {
-            return Err(Error::Usage(
-                "the structured bound mixes several explanations of a document, and explaining shows one: clamp no topics".into(),
-            ));
-        }
         if let Some(fault) = weights.fault(graph, &|node| format!("'{}'", names.of(node))) {
             return Err(Error::Numeric(format!(
                 "{fault}: every weight must be above zero and at most {MAX_WEIGHT}"

@@ -1,18 +1,16 @@
-//! Where one document's E-step ends, in f64. q and r are the fast path's, found by its own code ([`Probe::solve`]); what follows from
-//! them is computed here, and nothing is iterated.
+//! Where the E-step of one document, or of a piece of it, ends, in f64. q and r are the fast path's, found by its own code
+//! ([`Probe::solve`]); what follows from them is computed here, and nothing is iterated.
 
 use super::Explainer;
 use crate::batch::Batch;
-use crate::corpus::{Corpus, align};
-use crate::error::{Error, Result};
 use crate::estep::cpu::Probe;
 use crate::numeric::{R_MIN, f64::log1mexp_slope, f64::sigmoid, f64::softplus};
 use std::ops::Range;
 
-/// Where one document's E-step ends.
-pub(super) struct Optimum {
+/// Where the E-step of a document, or of a piece of it, ends.
+pub(super) struct Optimum<'a> {
     /// The document, packed: topics by colour, then tokens.
-    pub(super) batch: Batch,
+    pub(super) batch: &'a Batch,
     /// q of every node of the batch; 1 for tokens.
     pub(super) q: Vec<f64>,
     /// The log-odds of every topic at the q and r of its neighbours (Eq. 12).
@@ -20,8 +18,7 @@ pub(super) struct Optimum {
     pub(super) edges: Vec<Edge>,
     /// The bound.
     pub(super) elbo: f64,
-    pub(super) n_alternations: u32,
-    /// The most that a q differs from the one of its log-odds.
+    /// The most that a q that is not clamped differs from the one of its log-odds.
     pub(super) last_move: f64,
 }
 
@@ -47,31 +44,22 @@ impl Edge {
     }
 }
 
-impl Optimum {
-    /// Runs the E-step of a document, tokens by number; those that the network does not have are left out.
-    pub(super) fn find(explainer: &Explainer<'_>, tokens: &[u32]) -> Result<Self> {
-        let Explainer { network, options, params, .. } = explainer;
-        let corpus = Corpus::from_tokens([tokens.to_vec()]);
-        let alignment = align(&corpus, &network.names.tokens);
-        let mut probe = Probe::empty(&network.graph, options.bound, params);
-        probe.load(&alignment.docs(&corpus), 0);
-        let n_alternations = probe.solve(options).n_alternations as u32;
+impl<'a> Optimum<'a> {
+    /// Where the probe stands, these topics being clamped.
+    pub(super) fn new(explainer: &Explainer<'_>, probe: &'a Probe<'_>, clamped: &[(usize, bool)]) -> Self {
         // From the log-odds of the last sweep, so that 1 - q has its digits, too.
         let mut q: Vec<f64> = probe.log_odds().iter().map(|&g| sigmoid(f64::from(g))).collect();
         q.resize(probe.batch().n_nodes(), 1.0);
-        let edges = edges_of(explainer, &probe);
-        let batch = probe.batch().clone();
+        let edges = edges_of(explainer, probe);
         let mut optimum =
-            Self { batch, q, log_odds: vec![], edges, elbo: 0.0, n_alternations, last_move: 0.0 };
+            Self { batch: probe.batch(), q, log_odds: vec![], edges, elbo: 0.0, last_move: 0.0 };
         optimum.log_odds = optimum.all_log_odds(explainer);
         optimum.elbo = optimum.bound(explainer, probe.log_odds());
-        if !optimum.elbo.is_finite() {
-            let message = format!("the bound of the document is {}: a weight is out of range", optimum.elbo);
-            return Err(Error::Numeric(message));
-        }
-        let moves = optimum.q.iter().zip(&optimum.log_odds).map(|(q, &g)| (sigmoid(g) - q).abs());
+        let is_free = |place: usize| clamped.iter().all(|&(topic, _)| topic != place);
+        let free = optimum.topics().filter(|&place| is_free(place));
+        let moves = free.map(|place| (sigmoid(optimum.log_odds[place]) - optimum.q[place]).abs());
         optimum.last_move = moves.fold(0.0, f64::max);
-        Ok(optimum)
+        optimum
     }
 
     pub(super) fn topics(&self) -> Range<usize> {

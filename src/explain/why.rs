@@ -7,8 +7,11 @@
 //! ```
 //!
 //! so that a child that is on raises the log-odds by `a`, and one that is not there lowers them by the edge's weight.
+//!
+//! This holds in one piece, not for the mean over several: the terms are those of the heaviest. Where the split fixes the topic there, they
+//! are what speaks for it and against it all the same.
 
-use super::{Explainer, Explanation};
+use super::{Explainer, Explanation, TopicPart, probability_text};
 use crate::numeric::f64::{beta, sigmoid};
 use serde::Serialize;
 
@@ -20,8 +23,16 @@ pub const ABSENT_NAMED: usize = 5;
 pub struct Why {
     /// The topic.
     pub topic: u32,
-    /// The probability that it is on.
+    /// How many pieces the document has; the terms are those of the heaviest.
+    pub n_pieces: usize,
+    /// The weight of that piece: 1 where the document is whole.
+    pub weight: f64,
+    /// The probability that it is on in this piece.
     pub q: f64,
+    /// The probability that it is on over all pieces.
+    pub mean_q: f64,
+    /// Whether the split fixes it in this piece: then q does not follow from the terms.
+    pub clamped: bool,
     /// Its log-odds: the sum of the terms.
     pub log_odds: f64,
     /// Whether it is in the document's local model. A topic outside has no token here, and its parents are not asked.
@@ -62,6 +73,22 @@ pub enum TermKind {
 }
 
 impl Why {
+    /// Where the terms hold, in two lines of words; none where the document is whole.
+    pub fn place(&self) -> Option<[String; 2]> {
+        if self.n_pieces < 2 {
+            return None;
+        }
+        let fixed = match (self.clamped, self.q >= 0.5) {
+            (false, _) => "",
+            (true, true) => ", where the split fixes it on",
+            (true, false) => ", where the split fixes it off",
+        };
+        Some([
+            format!("in the explanation of weight {:.0} %{fixed}", 100.0 * self.weight),
+            format!("the topic's probability over all explanations is {}", probability_text(self.mean_q)),
+        ])
+    }
+
     /// The largest terms in their order, at most `most`; number and sum of the others, if there are any.
     pub fn shortened(&self, most: usize) -> (Vec<Term>, Option<(usize, f64)>) {
         let mut sizes: Vec<f64> = self.terms.iter().map(|term| term.value.abs()).collect();
@@ -75,10 +102,10 @@ impl Why {
 }
 
 impl Explainer<'_> {
-    /// Takes a topic's log-odds apart.
+    /// Takes a topic's log-odds apart, as they are in the heaviest piece.
     pub fn why(&self, explanation: &Explanation, topic: u32) -> Why {
         let (graph, weights) = (&self.network.graph, &self.network.weights);
-        let part = explanation.topic(topic);
+        let part = explanation.topic_in_heaviest(topic);
         let term = |kind, node, value| Term { kind, node: Some(node), n_nodes: 1, value };
         let leak = Term { node: None, ..term(TermKind::Leak, topic, beta(self.leak(topic as usize))) };
         let mut terms = vec![leak];
@@ -88,7 +115,7 @@ impl Explainer<'_> {
         let mut absent = Vec::new();
         for (&child, &edge) in graph.children(topic as usize).iter().zip(graph.child_edges(topic as usize)) {
             let w = weights.edge[edge as usize];
-            let Some((v, cause)) = explanation.node(child) else {
+            let Some((v, cause)) = explanation.node_in_heaviest(child) else {
                 absent.push(term(TermKind::Absent, child, -w));
                 continue;
             };
@@ -101,8 +128,19 @@ impl Explainer<'_> {
             a.kind.cmp(&b.kind).then(b.value.abs().total_cmp(&a.value.abs())).then(a.node.cmp(&b.node))
         });
         let log_odds = part.map_or_else(|| self.bias[topic as usize], |part| part.log_odds);
-        let q = part.map_or_else(|| self.q_outside(topic), |part| part.q);
-        Why { topic, q, log_odds, considered: part.is_some(), terms }
+        let q_of = |part: Option<&TopicPart>| part.map_or_else(|| self.q_outside(topic), |part| part.q);
+        let piece = explanation.pieces.first();
+        Why {
+            topic,
+            n_pieces: explanation.pieces.len(),
+            weight: piece.map_or(1.0, |piece| piece.weight),
+            q: q_of(part),
+            mean_q: q_of(explanation.topic(topic)),
+            clamped: piece.is_some_and(|piece| piece.is_clamped(topic)),
+            log_odds,
+            considered: part.is_some(),
+            terms,
+        }
     }
 
     /// q of a topic outside the local model.

@@ -243,9 +243,4 @@ fn starts_and_clamped_topics_raise_the_bound() {
         2,
         &["--start tempered"],
     );
-    folder.fails(
-        "explain tiny/network.safetensors --doc 1 --corpus tiny/corpus.svm --clamp 2",
-        2,
-        &["clamp"],
-    );
 }

@@ -78,7 +78,7 @@ fn every_source_of_a_document_gives_the_same_explanation() {
 }
 
 /// What `infer`, `eval` and `explain` take: every start, a bound, a schedule, a tolerance.
-const ESTEPS: [&str; 7] = [
+const ESTEPS: [&str; 9] = [
     "",
     "--start plain",
     "--temper=3,8",
@@ -86,6 +86,8 @@ const ESTEPS: [&str; 7] = [
     "--bound full",
     "--paper-estep",
     "--estep-tol 1e-6 --estep-max 2000",
+    "--clamp 4",
+    "--clamp auto --start best",
 ];
 
 #[test]
@@ -125,7 +127,11 @@ fn json_adds_up_and_agrees_with_infer_and_eval_on_golden_networks() {
                     topic["number"]
                 ));
                 let sum: f64 = list(&why["why"]["terms"]).iter().map(|term| number(&term["value"])).sum();
-                assert!((sum - number(&topic["log_odds"])).abs() < 1e-9 * (1.0 + sum.abs()), "{why}");
+                assert!((sum - number(&why["why"]["log_odds"])).abs() < 1e-9 * (1.0 + sum.abs()), "{why}");
+                assert_eq!(why["why"]["mean_q"], topic["q"], "{why}");
+                if list(&result["pieces"]).len() == 1 {
+                    assert_eq!(why["why"]["log_odds"], topic["log_odds"], "{why}");
+                }
             }
         }
     }
@@ -147,6 +153,54 @@ fn why_names_what_raises_and_what_lowers() {
     let folder = pantry();
     folder.fails("explain model.tsv --text apple --why friut", 2, &["friut", "'fruit' (2)"]);
     folder.fails("explain model.tsv --text apple --why f", 2, &["3 topics", "'food' (0)", "'farm' (1)"]);
+}
+
+/// A word that two topics have, each also with words that are not there.
+const STRING: &str = "\
+\tPhysics\t0.05\n\tMusic\t0.05\n\tstring\t0.001\n\tenergy\t0.01\n\tviolin\t0.01
+Physics\tstring\t2\nMusic\tstring\t2.2\nPhysics\tenergy\t0.5\nMusic\tviolin\t0.7\n";
+
+#[test]
+fn explanations_that_compete_are_told() {
+    let folder = Folder::new();
+    folder.write("model.tsv", STRING);
+    let one = explain(&folder, "string", "");
+    assert!(one.contains("bound (tail) ") && !one.contains("compete"), "{one}");
+    let said = explain(&folder, "string", "--clamp 4 --why Music --html p.html --svg p.svg --dot p.dot");
+    assert!(said.contains("bound (tail, clamp 4) ") && said.contains("4 explanations compete"), "{said}");
+    let result = parse(&explain(&folder, "string", "--clamp 4 --why Music --json"));
+    assert_eq!((&result["bound"], &result["clamp"]), (&json!("tail"), &json!(4)));
+    let (pieces, why) = (list(&result["pieces"]), &result["why"]);
+    let percent = |weight: &Value| format!("{:.0} %", 100.0 * number(weight));
+    for (piece, topics) in pieces.iter().zip(["Physics", "Music"]) {
+        assert_eq!(piece["on"][0]["topic"], topics, "{piece}");
+        assert!(said.contains(&format!("   {}  {topics}\n", percent(&piece["weight"]))), "{said}");
+    }
+    // The split fixes it off in the heaviest piece, and the other one is where it is on.
+    assert_eq!(
+        (&why["clamped"], &why["q"], &why["weight"]),
+        (&json!(true), &json!(0.0), &pieces[0]["weight"])
+    );
+    let mean = number(&why["mean_q"]);
+    assert!((0.3..0.5).contains(&mean), "{why}");
+    let place =
+        format!("in the explanation of weight {}, where the split fixes it off", percent(&why["weight"]));
+    let over_all = format!("the topic's probability over all explanations is {mean:.3}");
+    let terms = said.split_once("why Music is off").expect("the terms").1;
+    assert!(terms.contains(&format!("  {place}\n  {over_all}\n")), "{terms}");
+    assert!(terms.contains("no violin") && terms.contains("log-odds, were it free"), "{terms}");
+    let html = folder.text("p.html");
+    for part in [
+        "Bound (tail, clamp 4)",
+        "4 explanations compete",
+        "fixed by the split",
+        &place,
+        &over_all.replace('\'', "&#39;"),
+    ] {
+        assert!(html.contains(part), "'{part}' is not in\n{html}");
+    }
+    assert_balanced(&folder.text("p.svg"));
+    assert!(folder.text("p.dot").contains(&format!("Music\\n{mean:.3}")));
 }
 
 #[test]

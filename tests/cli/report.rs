@@ -336,6 +336,23 @@ fn nothing_to_show_is_no_fault() {
 }
 
 #[test]
+fn a_run_with_clamped_topics_is_reported_by_its_bound() {
+    let folder = pantry_run();
+    folder.run("train docs.jsonl --graph model.tsv --init graph --epochs 1 --valid 0.2 --clamp 4 --backend cpu -o clamped");
+    folder.run("report clamped --backend cpu");
+    let page = folder.text("clamped/report.html");
+    let about = summary(&page);
+    assert_eq!(
+        (&about["docs"]["bound"], &about["metrics"]["bound"]),
+        (&json!("tail, clamp 4"), &json!("tail, clamp 4"))
+    );
+    let eval = folder.result("eval clamped/model.safetensors docs.jsonl --clamp 4 --backend cpu");
+    let (means, counts) = (list(&about["docs"]["means"]), list(&about["docs"]["counts"]));
+    let sum: f64 = means.iter().zip(counts).map(|(mean, n)| mean.as_f64().unwrap_or(0.0) * number(n)).sum();
+    assert!((sum / 40.0 - number(&eval["elbo_mean"])).abs() < 1e-6, "{sum} {eval}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let folder = pantry_run();
     folder.write("plain.txt", "x");

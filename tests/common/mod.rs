@@ -342,3 +342,35 @@ pub fn assert_oracle(name: &str, probe: &Probe<'_>, network: &Network, tokens: &
         }
     }
 }
+
+/// `log p(y)` by enumeration.
+pub fn likelihood(network: &Network, docs: &[Vec<u32>]) -> Vec<f64> {
+    noisyor::exact::log_likelihood(&network.graph, &network.weights, docs, &Monitor::default()).unwrap()
+}
+
+/// `log p(x, y)` of a configuration, a bit for every topic.
+pub fn log_joint(network: &Network, tokens: &[u32], states: u32) -> f64 {
+    let (graph, weights) = (&network.graph, &network.weights);
+    let is_on = |node: usize| match graph.is_topic(node) {
+        true => states >> node & 1 == 1,
+        false => tokens.contains(&((node - graph.n_topics()) as u32)),
+    };
+    let term = |node: usize| {
+        let edges = graph.edges_into(node).filter(|&e| is_on(graph.edge_parents()[e] as usize));
+        let a = weights.leak[node] + edges.map(|e| weights.edge[e]).sum::<f64>();
+        if is_on(node) { (-(-a).exp_m1()).ln() } else { -a }
+    };
+    (0..graph.n_nodes()).map(term).sum()
+}
+
+/// p(topic on | tokens) by enumeration.
+pub fn posterior(network: &Network, tokens: &[u32]) -> Vec<f64> {
+    let n_topics = network.graph.n_topics();
+    let (mut on, mut all) = (vec![0.0; n_topics], 0.0);
+    for states in 0u32..1 << n_topics {
+        let p = log_joint(network, tokens, states).exp();
+        all += p;
+        (0..n_topics).filter(|topic| states >> topic & 1 == 1).for_each(|topic| on[topic] += p);
+    }
+    on.into_iter().map(|sum| sum / all).collect()
+}

@@ -20,10 +20,10 @@ use noisyor::batch::{Batch, Packer};
 use noisyor::corpus::{Docs, Item};
 use noisyor::estep::cpu::Probe;
 use noisyor::estep::oracle::{Oracle, Point};
-use noisyor::estep::{Bound, EStepOptions, Monitor, Params, Start, Stats, Temper};
+use noisyor::estep::{Bound, EStepOptions, Params, Start, Stats, Temper};
 use noisyor::network::{Graph, Network, Weights};
+use noisyor::numeric;
 use noisyor::train::{StepRule, Stepper};
-use noisyor::{exact, numeric};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -34,10 +34,6 @@ fn rng(seed: u64) -> ChaCha8Rng {
 
 fn f32s(values: &[f64]) -> Vec<f32> {
     values.iter().map(|&v| v as f32).collect()
-}
-
-fn likelihood(network: &Network, docs: &[Vec<u32>]) -> Vec<f64> {
-    exact::log_likelihood(&network.graph, &network.weights, docs, &Monitor::default()).unwrap()
 }
 
 fn derive(network: &Network) -> Params {
@@ -210,19 +206,4 @@ fn assert_same_docs(name: &str, order: &[usize], a: &Ran, b: &Ran) {
         assert_eq!(a.elbo[from].to_bits(), b.elbo[at].to_bits(), "{name}: the bound of document {from}");
         assert_eq!(a.q[from], b.q[at], "{name}: q of document {from}");
     }
-}
-
-/// `log p(x, y)` of a configuration, a bit for every topic.
-fn log_joint(network: &Network, tokens: &[u32], states: u32) -> f64 {
-    let (graph, weights) = (&network.graph, &network.weights);
-    let is_on = |node: usize| match graph.is_topic(node) {
-        true => states >> node & 1 == 1,
-        false => tokens.contains(&((node - graph.n_topics()) as u32)),
-    };
-    let term = |node: usize| {
-        let edges = graph.edges_into(node).filter(|&e| is_on(graph.edge_parents()[e] as usize));
-        let a = weights.leak[node] + edges.map(|e| weights.edge[e]).sum::<f64>();
-        if is_on(node) { (-(-a).exp_m1()).ln() } else { -a }
-    };
-    (0..graph.n_nodes()).map(term).sum()
 }

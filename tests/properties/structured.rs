@@ -49,18 +49,6 @@ fn its_q_are_nearer_the_posterior() {
     assert!(error_clamped < 0.5 * error, "{error_clamped} of {error}");
 }
 
-/// p(topic on | tokens) by enumeration.
-fn posterior(network: &Network, tokens: &[u32]) -> Vec<f64> {
-    let n_topics = network.graph.n_topics();
-    let (mut on, mut all) = (vec![0.0; n_topics], 0.0);
-    for states in 0u32..1 << n_topics {
-        let p = log_joint(network, tokens, states).exp();
-        all += p;
-        (0..n_topics).filter(|topic| states >> topic & 1 == 1).for_each(|topic| on[topic] += p);
-    }
-    on.into_iter().map(|sum| sum / all).collect()
-}
-
 /// At the end of an E-step the bound does not depend on q, r and the pieces' weights to first order, so its slope in the weights is what the
 /// gradient sums say.
 #[test]

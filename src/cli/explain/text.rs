@@ -34,7 +34,7 @@ pub(super) fn explanation(
         explanation.tokens.len(),
         on.len(),
         explanation.topics.len(),
-        explanation.bound,
+        explanation.bound_label(),
         explanation.elbo
     );
     write_list(&mut text, "unknown words: ", &document.unknown, columns);
@@ -43,13 +43,17 @@ pub(super) fn explanation(
         text.push_str("no word of the model: nothing to explain\n");
         return text;
     }
+    if explanation.is_split() {
+        write_pieces(&mut text, network, explanation, columns);
+    }
     if !on.is_empty() {
         text.push_str("\ntopics that are on, and the words they explain\n");
         write_branches(&mut text, network, &explanation.tree(network), columns, "");
     }
     write_words(&mut text, network, &explanation.words(), columns);
     if !off.is_empty() {
-        text.push_str("\nconsidered, but off\n");
+        let of_one = if explanation.is_split() { "; terms of the heaviest explanation" } else { "" };
+        let _ = writeln!(text, "\nconsidered, but off{of_one}");
         for part in off.iter().take(OFF_SHOWN) {
             write_off(&mut text, explainer, explanation, part, columns);
         }
@@ -59,6 +63,28 @@ pub(super) fn explanation(
         }
     }
     text
+}
+
+/// The explanations that compete: topics that tell them apart, then those that are on in all of them.
+fn write_pieces(text: &mut String, network: &Network, explanation: &Explanation, columns: usize) {
+    let _ = writeln!(text, "\n{}", explanation.competing_heading());
+    let (shown, n_others, weight) = explanation.competing();
+    for view in &shown {
+        let line = format!("  {:>5}  ", percent(view.piece.weight));
+        let mut topics: Vec<String> = view.own.iter().map(|&topic| name(network, topic)).collect();
+        let common = view.common.iter().enumerate();
+        topics.extend(common.map(|(at, &topic)| {
+            let heading = if at == 0 { "in all: " } else { "" };
+            format!("{heading}{}", name(network, topic))
+        }));
+        if topics.is_empty() {
+            topics.push("no topic".to_owned());
+        }
+        let _ = writeln!(text, "{line}{}", fit_list(&topics, columns.saturating_sub(width(&line)).max(8)));
+    }
+    if n_others > 0 {
+        let _ = writeln!(text, "  and {n_others} more, {:.1} % in all", 100.0 * weight);
+    }
 }
 
 fn write_list(text: &mut String, heading: &str, words: &[String], columns: usize) {
@@ -211,6 +237,7 @@ pub(super) fn why(network: &Network, why: &Why, columns: usize) -> String {
     let name = plain(network.names.of(why.topic));
     let mut text =
         format!("why {} {state}: q {}\n", fit(&name, columns.saturating_sub(20)), probability_text(why.q));
+    why.place().into_iter().flatten().for_each(|line| text.extend(["  ", &line, "\n"]));
     let (shown, more) = why.shortened(TERMS_SHOWN);
     for term in &shown {
         let _ = writeln!(text, "  {:+9.3}  {}", term.value, describe(network, term));
@@ -218,6 +245,7 @@ pub(super) fn why(network: &Network, why: &Why, columns: usize) -> String {
     if let Some((n, value)) = more {
         let _ = writeln!(text, "  {value:+9.3}  {n} smaller terms");
     }
-    let _ = writeln!(text, "  {:+9.3}  log-odds", why.log_odds);
+    let free = if why.clamped { ", were it free" } else { "" };
+    let _ = writeln!(text, "  {:+9.3}  log-odds{free}", why.log_odds);
     text
 }

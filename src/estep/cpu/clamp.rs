@@ -60,6 +60,18 @@ impl Pieces {
         (self.list[piece].bound - total).exp()
     }
 
+    /// The bound of a piece.
+    pub(super) fn bound(&self, piece: usize) -> f64 {
+        self.list[piece].bound
+    }
+
+    /// The topics that are clamped in a piece, as nodes of the batch, and whether they are on in it.
+    pub(super) fn settings(&self, piece: usize) -> impl Iterator<Item = (u32, bool)> {
+        let Piece { clamped, on, .. } = self.list[piece];
+        let bits = self.chosen.iter().enumerate().filter(move |(bit, _)| clamped >> bit & 1 == 1);
+        bits.map(move |(bit, &topic)| (topic, on >> bit & 1 == 1))
+    }
+
     fn total(&mut self) -> f64 {
         self.bounds.clear();
         self.bounds.extend(self.list.iter().map(|piece| piece.bound));

@@ -14,7 +14,7 @@ pub mod twin;
 
 pub use document::Q_START;
 pub use greedy::{HOPE, MIN_GAIN, Q_ON};
-pub use probe::Probe;
+pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;
 
 use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};

@@ -1,7 +1,8 @@
 //! One document on the fast path: its E-step as the backend runs it, for `explain`; the best r at a q that others found, for
 //! refinement; and single updates, for checking them against exact answers.
 
-use super::document::{self, DocState};
+use super::clamp::Pieces;
+use super::document::{self, DocState, OneDoc};
 use super::gradient::Accumulator;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::update_r;
@@ -19,6 +20,17 @@ pub struct Probe<'a> {
     packer: Packer,
     batch: Batch,
     state: DocState,
+}
+
+/// One of the pieces that an E-step left a document in (the structured bound).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbePiece {
+    /// Its place among the pieces.
+    piece: usize,
+    /// The logarithm of its weight, `L_s - L`.
+    pub log_weight: f64,
+    /// The topics clamped in it, as places in [`Probe::topics`], and whether they are on.
+    pub clamped: Vec<(usize, bool)>,
 }
 
 impl<'a> Probe<'a> {
@@ -46,8 +58,10 @@ impl<'a> Probe<'a> {
     }
 
     /// Runs the document's E-step, by the backend's own code: start, schedule and stopping are those of `infer`. Returns its
-    /// totals.
+    /// totals. Where topics were clamped, q is the mean over the [`Probe::pieces`], and r is yet to be taken from one of them.
     pub fn solve(&mut self, options: &EStepOptions) -> Stats {
+        // Pieces of an earlier E-step are none of this one.
+        self.state.pieces = Pieces::default();
         let mut totals = Stats::default();
         document::run_batch(
             self.graph,
@@ -61,6 +75,32 @@ impl<'a> Probe<'a> {
         );
         self.refresh();
         totals
+    }
+
+    /// The pieces that the E-step left, heaviest first; a document that stayed whole is one.
+    pub fn pieces(&self) -> Vec<ProbePiece> {
+        let (found, first) = (&self.state.pieces, self.batch.topics(0).start);
+        if found.len() == 0 {
+            return vec![ProbePiece { piece: 0, log_weight: 0.0, clamped: vec![] }];
+        }
+        let piece = |piece: usize| ProbePiece {
+            piece,
+            log_weight: found.bound(piece) - self.state.elbo[0],
+            clamped: found.settings(piece).map(|(topic, on)| (topic as usize - first, on)).collect(),
+        };
+        let mut pieces: Vec<ProbePiece> = (0..found.len()).map(piece).collect();
+        pieces.sort_by(|a, b| b.log_weight.total_cmp(&a.log_weight));
+        pieces
+    }
+
+    /// Goes to where a piece ended: its q, log-odds and r.
+    pub fn take_piece(&mut self, piece: &ProbePiece, options: &EStepOptions) {
+        if self.state.pieces.len() > 0 {
+            let Self { graph, ref batch, params, .. } = *self;
+            let doc = OneDoc { graph, batch, doc_ix: 0, params, options };
+            self.state.take_piece(doc, piece.piece);
+            self.refresh();
+        }
     }
 
     /// Holds q, given for every topic of the network, and brings r to its best there: accelerated iterations from `r` in proportion

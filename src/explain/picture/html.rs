@@ -27,10 +27,13 @@ pub fn html(explainer: &Explainer<'_>, explanation: &Explanation, heading: &str)
         explanation.tokens.len(),
         explanation.on().len(),
         explanation.topics.len(),
-        explanation.bound,
+        explanation.bound_label(),
         explanation.elbo,
         heading = xml(heading),
     );
+    if explanation.is_split() {
+        write_pieces(&mut page, network, explanation);
+    }
     let _ = writeln!(page, "<div class=\"picture\">{}</div>", svg(network, explanation));
     page.push_str(
         "<p class=\"quiet\">A word's bar shows how much of it each topic explains; grey is the leak, which explains what no topic does. \
@@ -43,10 +46,47 @@ pub fn html(explainer: &Explainer<'_>, explanation: &Explanation, heading: &str)
     page + "</body></html>\n"
 }
 
+/// The explanations that compete; picture and tables show their mean.
+fn write_pieces(page: &mut String, network: &Network, explanation: &Explanation) {
+    let names = |topics: &mut dyn Iterator<Item = u32>| {
+        let names: Vec<String> = topics.map(|topic| bdi(network, topic)).collect();
+        names.join(", ")
+    };
+    let _ = writeln!(
+        page,
+        "<h2>{}</h2>\n<table><tr><th class=\"n\">weight</th><th class=\"n\">bound, nats</th><th>on in it, not in all</th>\
+         <th>on in all</th><th>fixed by the split</th></tr>",
+        explanation.competing_heading()
+    );
+    let (shown, n_others, weight) = explanation.competing();
+    for view in &shown {
+        let fixed =
+            |&(topic, on): &(u32, bool)| format!("{} {}", bdi(network, topic), if on { "on" } else { "off" });
+        let _ = writeln!(
+            page,
+            "<tr><td class=\"n\">{:.1}&nbsp;%</td><td class=\"n\">{:.4}</td><td>{}</td><td>{}</td><td class=\"quiet\">{}</td></tr>",
+            100.0 * view.piece.weight,
+            view.piece.bound,
+            names(&mut view.own.iter().copied()),
+            names(&mut view.common.iter().copied()),
+            view.piece.clamped.iter().map(fixed).collect::<Vec<String>>().join(", ")
+        );
+    }
+    page.push_str("</table>\n");
+    if n_others > 0 {
+        let _ = writeln!(page, "<p>and {n_others} more, {:.1}&nbsp;% in all</p>", 100.0 * weight);
+    }
+    page.push_str("<p class=\"quiet\">What follows is the mean over all of them.</p>\n");
+}
+
+fn bdi(network: &Network, node: u32) -> String {
+    format!("<bdi>{}</bdi>", xml(network.names.of(node)))
+}
+
 fn write_words(page: &mut String, network: &Network, explanation: &Explanation) {
     page.push_str("<h2>Words</h2>\n<table><tr><th>word</th><th>explained by</th><th class=\"n\">leak</th>\
                    <th class=\"n\">costs, nats</th><th class=\"n\">without topics</th><th>elsewhere</th></tr>\n");
-    let name = |node: u32| format!("<bdi>{}</bdi>", xml(network.names.of(node)));
+    let name = |node: u32| bdi(network, node);
     let words = explanation.words();
     for word in words.iter().take(MAX_ROWS) {
         let by: Vec<String> =
@@ -85,11 +125,20 @@ fn write_topics(
         let why = explainer.why(explanation, part.topic);
         let _ = writeln!(
             page,
-            "<details><summary><bdi>{}</bdi> {} <span class=\"quiet\">log-odds {:+.2}</span></summary><table>",
-            xml(network.names.of(part.topic)),
+            "<details><summary>{} {} <span class=\"quiet\">log-odds {:+.2}</span></summary>",
+            bdi(network, part.topic),
             xml(&probability_text(part.q)),
             part.log_odds
         );
+        if let Some(place) = why.place() {
+            let _ = writeln!(
+                page,
+                "<p class=\"quiet\">{}. The terms add up to {:+.3}.</p>",
+                xml(&place.join("; ")),
+                why.log_odds
+            );
+        }
+        page.push_str("<table>\n");
         let (shown, more) = why.shortened(MAX_TERMS);
         for term in &shown {
             let _ = writeln!(
@@ -110,8 +159,7 @@ fn write_topics(
 }
 
 fn describe(network: &Network, term: &Term) -> String {
-    let name =
-        term.node.map_or_else(String::new, |node| format!("<bdi>{}</bdi>", xml(network.names.of(node))));
+    let name = term.node.map_or_else(String::new, |node| bdi(network, node));
     match term.kind {
         TermKind::Leak => "its leak: how often it is on by itself".to_owned(),
         TermKind::Parent => format!("the topic {name} above it"),

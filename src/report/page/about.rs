@@ -118,7 +118,7 @@ fn training_rows(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("Batch", batch),
         ("Epochs", done),
         ("E-step", format!("tolerance {}, at most {} alternations", estep.tolerance, estep.max_alternations)),
-        ("Bound", estep.bound.to_string()),
+        ("Bound", estep.bound_label()),
     ];
     rows.extend(best.map(|elbo| ("Best held-out bound", format!("{elbo:.4} nats a document"))));
     rows.extend(options.refine.as_ref().map(|_| ("Refinement", "the graph was refined".into())));

@@ -87,7 +87,7 @@ pub struct Gathered {
     /// All documents of the corpus.
     pub n_all: usize,
     /// Which bound the figures are.
-    pub bound: crate::estep::Bound,
+    pub bound: String,
     /// Every topic.
     pub topics: Vec<TopicUse>,
     /// Sum of the bound by part.
@@ -154,7 +154,7 @@ pub fn gather(
     Ok(Gathered {
         n_docs: doc_ixs.len(),
         n_all: docs.n_docs(),
-        bound: options.bound,
+        bound: options.bound_label(),
         topics,
         elbo_sums,
         bounds: bounds.finish(),

@@ -32,6 +32,8 @@ pub struct Report<'a> {
     pub about: About,
     /// Every evaluation; none for a model alone.
     pub metrics: &'a [Metrics],
+    /// Topics of a document that might be clamped for the bounds of the evaluations.
+    pub clamp: u32,
     /// The model.
     pub network: &'a Network,
     /// The smallest weight of an edge in training.

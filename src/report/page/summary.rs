@@ -27,7 +27,7 @@ pub(super) fn summary(report: &Report<'_>, left_out: &str) -> Result<String> {
     let summary = json!({
         "title": report.title,
         "about": report.about,
-        "metrics": curves(report.metrics),
+        "metrics": curves(report.metrics, report.clamp),
         "topics": n_topics,
         "tokens": graph.n_tokens(),
         "edges": graph.n_edges(),
@@ -48,7 +48,7 @@ pub(super) fn summary(report: &Report<'_>, left_out: &str) -> Result<String> {
 }
 
 /// Columns of the evaluations; of very many, equally spaced ones and the last.
-fn curves(metrics: &[Metrics]) -> Value {
+fn curves(metrics: &[Metrics], clamp: u32) -> Value {
     let every = metrics.len().div_ceil(POINTS).max(1);
     let is_kept = |at: usize| at.is_multiple_of(every) || at + 1 == metrics.len();
     let kept: Vec<&Metrics> =
@@ -56,7 +56,7 @@ fn curves(metrics: &[Metrics]) -> Value {
     let column = |value: &dyn Fn(&Metrics) -> Value| kept.iter().map(|m| value(m)).collect::<Vec<Value>>();
     json!({
         "n_all": metrics.len(),
-        "bound": metrics.last().map(|metrics| metrics.bound),
+        "bound": metrics.last().map(|metrics| metrics.bound.label(clamp)),
         "step": column(&|m| json!(m.step)),
         "epoch": column(&|m| json!(m.epoch)),
         "seconds": column(&|m| json!(m.seconds)),

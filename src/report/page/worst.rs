@@ -109,7 +109,8 @@ mod tests {
             (crate::corpus::sample_network().unwrap(), crate::corpus::sample_corpus().unwrap());
         let alignment = crate::corpus::align(&corpus, &network.names.tokens);
         let (docs, monitor) = (alignment.docs(&corpus), Monitor::default());
-        for options in [EStepOptions::default(), EStepOptions::paper(Bound::Local)] {
+        let clamped = EStepOptions { clamp: 4, ..EStepOptions::default() };
+        for options in [EStepOptions::default(), EStepOptions::paper(Bound::Local), clamped] {
             let mut lists = [WorstBy::Word, WorstBy::Document].map(Worst::new);
             let doc = |doc_ix| WorstDoc { doc_ix, elbo: 0.0, n_words: 0, cost: 0.0, costs: vec![] };
             (0..40).for_each(|doc_ix| lists[0].add(doc(doc_ix)));
