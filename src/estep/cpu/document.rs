@@ -1,6 +1,6 @@
 //! One document's E-step: alternate q sweeps and r iterations until q stands still, then bound and gradients.
 
-use super::clamp::Pieces;
+use super::clamp::Clamped;
 use super::edge_terms::EdgeTerms;
 use super::gradient::Accumulator;
 use super::greedy::Search;
@@ -30,7 +30,7 @@ pub(super) struct DocState {
     pub(super) search: Search,
     /// q, log-odds and r of the best start so far.
     best: Vec<f32>,
-    pub(super) pieces: Pieces,
+    pub(super) clamped: Clamped,
 }
 
 /// A document and how to run it.
@@ -80,7 +80,7 @@ pub(super) fn run_batch(
         }
         state.elbo.push(elbo);
         if let Some(sums) = &mut sums {
-            state.add_to(doc, elbo, sums);
+            state.add_to(doc, sums);
         }
         let n_edges = doc.n_edges() as u64;
         let count = f64::from(batch.docs[doc_ix].count);
@@ -181,19 +181,20 @@ impl DocState {
 
     /// Adds the document's gradient terms, those of its pieces if it has any.
     #[inline(always)]
-    fn add_to(&mut self, doc: OneDoc<'_>, elbo: f64, sums: &mut Accumulator) {
+    fn add_to(&mut self, doc: OneDoc<'_>, sums: &mut Accumulator) {
         let OneDoc { graph, batch, doc_ix, params, options } = doc;
         let count = f64::from(batch.docs[doc_ix].count);
-        if options.clamp == 0 || self.pieces.len() == 0 {
+        let n_pieces = self.clamped.pieces.list().len();
+        if options.clamp == 0 || n_pieces == 1 {
             sums.add(graph, batch, doc_ix, params, count, &self.q, &self.terms);
             return;
         }
         let topics = batch.topics(doc_ix);
         self.best.clear();
         self.best.extend_from_slice(&self.q[topics.clone()]);
-        for piece in 0..self.pieces.len() {
+        for piece in 0..n_pieces {
             self.take_piece(doc, piece);
-            let weight = self.pieces.weight(piece, elbo);
+            let weight = self.clamped.pieces.weight(piece);
             sums.add(graph, batch, doc_ix, params, count * weight, &self.q, &self.terms);
         }
         self.q[topics].copy_from_slice(&self.best);

@@ -177,10 +177,21 @@ impl DocState {
         if field.deep {
             self.search.begin_chains(field);
         }
+        self.turn_on_clamped(batch, field);
         self.climb(batch, field, NOTHING_LOST);
         self.save_search(field);
         for topic in begin..tokens {
             self.replace(batch, field, topic);
+        }
+    }
+
+    /// Topics that are clamped on come on first: a climb would compare chains that bring them along, at a precision of 0.06 nats.
+    #[inline(always)]
+    fn turn_on_clamped(&mut self, batch: &Batch, field: Field) {
+        for topic in field.nodes.0..field.nodes.1 {
+            if self.bias[topic - field.nodes.0] > MAX_LOSS {
+                self.flip(batch, field, topic);
+            }
         }
     }
 
