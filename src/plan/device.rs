@@ -56,6 +56,8 @@ pub(super) fn device_need(
             options: options.clone(),
             gradients,
             keep_q: false,
+            pieces: false,
+            keep_interest: false,
             n_topics: graph.n_topics() as u32,
             n_edges: graph.n_edges() as u32,
             n_levels,

@@ -82,14 +82,7 @@ pub(super) fn run_batch(
         if let Some(sums) = &mut sums {
             state.add_to(doc, sums);
         }
-        let n_edges = doc.n_edges() as u64;
-        let count = f64::from(batch.docs[doc_ix].count);
-        totals.n_docs += count;
-        totals.elbo_sum += count * elbo;
-        totals.n_items += 1;
-        totals.n_alternations += u64::from(n_alternations);
-        totals.n_edges += n_edges;
-        totals.n_edge_updates += n_edges * u64::from(n_alternations);
+        totals.add_doc(batch.docs[doc_ix].count, elbo, doc.n_edges() as u64, n_alternations);
     }
 }
 
@@ -186,7 +179,7 @@ impl DocState {
         let count = f64::from(batch.docs[doc_ix].count);
         let n_pieces = self.clamped.pieces.list().len();
         if options.clamp == 0 || n_pieces == 1 {
-            sums.add(graph, batch, doc_ix, params, count, &self.q, &self.terms);
+            sums.add(graph, batch, doc_ix, params, count, count, &self.q, &self.terms);
             return;
         }
         let topics = batch.topics(doc_ix);
@@ -195,7 +188,9 @@ impl DocState {
         for piece in 0..n_pieces {
             self.take_piece(doc, piece);
             let weight = self.clamped.pieces.weight(piece);
-            sums.add(graph, batch, doc_ix, params, count * weight, &self.q, &self.terms);
+            // The document is counted with its first piece.
+            let counted = if piece == 0 { count } else { 0.0 };
+            sums.add(graph, batch, doc_ix, params, counted, count * weight, &self.q, &self.terms);
         }
         self.q[topics].copy_from_slice(&self.best);
     }

@@ -100,7 +100,7 @@ impl<'a> Probe<'a> {
     /// The sums N, L, Q there (the tail not added).
     pub fn stats(&self) -> Stats {
         let mut sums = Accumulator::new(self.graph);
-        sums.add(self.graph, &self.batch, 0, self.params, 1.0, &self.state.q, &self.state.terms);
+        sums.add(self.graph, &self.batch, 0, self.params, 1.0, 1.0, &self.state.q, &self.state.terms);
         let mut stats = Stats::new(self.graph, true);
         stats.add(self.graph, &sums.take(self.graph));
         stats.n_docs = 1.0;

@@ -17,6 +17,10 @@ pub struct Plan {
     pub gradients: bool,
     /// Whether q is read back.
     pub keep_q: bool,
+    /// Whether documents are pieces, with clamped topics and weights.
+    pub pieces: bool,
+    /// Whether what every topic is worth alone and its log-odds are read back: what topics to clamp are chosen by.
+    pub keep_interest: bool,
     /// Topics of the network.
     pub n_topics: u32,
     /// Edges of the network: where the node parameters begin.
@@ -42,6 +46,26 @@ fn nodes(rows: &Rows) -> [Spans; 2] {
 }
 
 impl Plan {
+    /// The plan of an E-step of whole documents.
+    pub fn new(
+        graph: &Graph,
+        params: &Params,
+        options: &EStepOptions,
+        gradients: bool,
+        keep_q: bool,
+    ) -> Self {
+        Self {
+            options: options.clone(),
+            gradients,
+            keep_q,
+            pieces: false,
+            keep_interest: false,
+            n_topics: graph.n_topics() as u32,
+            n_edges: graph.n_edges() as u32,
+            n_levels: params.n_levels,
+        }
+    }
+
     /// One plan for each start that is tried; their order is that of [`Start::tries`].
     pub fn tries(&self) -> Vec<Self> {
         match self.options.start.tries() {
@@ -83,6 +107,7 @@ impl Plan {
             accelerate: u32::from(self.options.accelerate_r),
             tolerance: f32::INFINITY,
             inverse_temperature: 1.0,
+            pieces: u32::from(self.pieces),
             ..Args::default()
         }
     }
@@ -100,13 +125,20 @@ impl Plan {
 
     /// The dispatches of one round of the search: every document's best flip.
     pub fn round(&self, chunk: &Chunk, rows: &Rows, round: u32) -> Vec<Dispatch> {
-        let (args, mut list) = (Args { alternation: round, ..self.args(chunk) }, Vec::new());
-        nodes(rows).into_iter().for_each(|spans| dispatch(&mut list, &FLIP_TERMS, spans, args));
-        rows.colours.iter().for_each(|&spans| dispatch(&mut list, &FLIP_GAIN, spans, args));
+        let (args, mut list) =
+            (Args { alternation: round, ..self.args(chunk) }, self.gains(chunk, rows, round));
         for _ in 1..self.n_levels {
             rows.colours.iter().rev().for_each(|&spans| dispatch(&mut list, &FLIP_CHAIN, spans, args));
         }
         dispatch(&mut list, &FLIP_BEST, rows.docs, args);
+        list
+    }
+
+    /// The dispatches that find what every topic's flip gains.
+    pub fn gains(&self, chunk: &Chunk, rows: &Rows, round: u32) -> Vec<Dispatch> {
+        let (args, mut list) = (Args { alternation: round, ..self.args(chunk) }, Vec::new());
+        nodes(rows).into_iter().for_each(|spans| dispatch(&mut list, &FLIP_TERMS, spans, args));
+        rows.colours.iter().for_each(|&spans| dispatch(&mut list, &FLIP_GAIN, spans, args));
         list
     }
 

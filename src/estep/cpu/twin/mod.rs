@@ -51,6 +51,11 @@ const KEPT_ON: u32 = 1;
 const TRIED: u32 = 2;
 const ON_TRIAL: u32 = 4;
 const GONE: u32 = 8;
+/// Mark of a piece's topic that is clamped on; it stays.
+pub const CLAMPED_ON: u32 = 16;
+/// Mark of a topic that is clamped off.
+pub const CLAMPED_OFF: u32 = 32;
+const CLAMPED: u32 = CLAMPED_ON | CLAMPED_OFF;
 /// What a flip loses that must not be.
 const NOWHERE: f32 = 1e9;
 
