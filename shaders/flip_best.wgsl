@@ -2,7 +2,7 @@
 // - The flip that gains most, of several the first, if one gains and a trial is not beyond hope; a topic comes on with its chain of
 //   ancestors.
 // - Else, if a topic is off on trial and that gained: the trial ends, and the climb goes on.
-// - Else the configuration is kept, or what was kept is taken back, and the next topic that is on goes off on trial.
+// - Else the configuration is kept, or what was kept is taken back, and the next topic that is on, and not clamped, goes off on trial.
 // The log joint of the configuration that is kept (but for -W0 and the leaks' share) stands in doc_bounds.
 
 @group(0) @binding(1) var<storage, read> docs: array<DocRecord>;
@@ -62,8 +62,9 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     var next = -NOWHERE;
     for (var at = lane; at < n_topics; at += LANES) {
         let on = is_on(node_state[doc.node_begin + at]);
-        let kept_on = (u32(node_state[marks + at]) & KEPT_ON) != 0u;
-        if (select(on, kept_on, on_trial) && f32(at) > tried) {
+        let mark = u32(node_state[marks + at]);
+        let kept_on = (mark & KEPT_ON) != 0u;
+        if (select(on, kept_on, on_trial) && (mark & CLAMPED_ON) == 0u && f32(at) > tried) {
             next = max(next, -f32(at));
         }
     }
@@ -93,15 +94,17 @@ fn flip_best(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
         }
     } else if (won > MIN_GAIN) {
         for (var at = lane; at < n_topics; at += LANES) {
-            node_state[marks + at] = f32(u32(node_state[marks + at]) & (KEPT_ON | TRIED));
+            node_state[marks + at] = f32(u32(node_state[marks + at]) & (KEPT_ON | TRIED | CLAMPED));
         }
     } else {
         moves = next > -NOWHERE;
         for (var at = lane; at < n_topics; at += LANES) {
-            let kept_on = (u32(node_state[marks + at]) & KEPT_ON) != 0u;
+            let mark = u32(node_state[marks + at]);
+            let kept_on = (mark & KEPT_ON) != 0u;
             let on = select(is_on(node_state[doc.node_begin + at]), kept_on, on_trial);
             let is_next = f32(at) == -next;
-            node_state[marks + at] = f32(select(0u, KEPT_ON, on) | select(0u, TRIED | ON_TRIAL, is_next));
+            let trial = select(0u, KEPT_ON, on) | select(0u, TRIED | ON_TRIAL, is_next);
+            node_state[marks + at] = f32((mark & CLAMPED) | trial);
             node_state[doc.node_begin + at] = select(1.0 - Q_ON, Q_ON, on && !is_next);
         }
         if (lane == 0u && !on_trial) {

@@ -1,6 +1,6 @@
 // What a topic on is worth over the topic off, all others held: g = beta(a) - S + the terms of its children that are on.
 // One row is a topic. What the topic's flip gains, g or -g, takes the place of the lift; g of a topic that is off, and of one that is on
-// its own part of the log joint, beta(a) - S, that of the log-odds. A topic that must stay off never gains.
+// its own part of the log joint, beta(a) - S, that of the log-odds. A topic that must stay off, or on, never gains.
 
 @group(0) @binding(1) var<storage, read> network: array<u32>;
 @group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
@@ -33,8 +33,9 @@ fn flip_gain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
         let own = node_bias(node.id) + node_state[value_at];
         let gain = own + sum.x;
         let on = is_on(node_state[row]);
-        let barred = (u32(node_state[3u * args.n_nodes + row]) & (ON_TRIAL | GONE)) != 0u;
-        let value = select(select(gain, -NOWHERE, barred), -gain, on);
+        let mark = u32(node_state[3u * args.n_nodes + row]);
+        let stays = (mark & select(ON_TRIAL | GONE | CLAMPED_OFF, CLAMPED_ON, on)) != 0u;
+        let value = select(select(gain, -gain, on), -NOWHERE, stays);
         node_state[args.n_nodes + row] = select(value, own, on);
         node_state[value_at] = value;
     }

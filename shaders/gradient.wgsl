@@ -1,4 +1,4 @@
-// A node's gradient terms (Eqs. 13-16), times the document's count: for every edge v q_k / (1 - exp(-u)); for the leak
+// A node's gradient terms (Eqs. 13-16), times the document's count or the piece's weight: for every edge v q_k / (1 - exp(-u)); for the leak
 // v sum_k r [(1 - q_k) / (1 - exp(-w0)) + q_k / (1 - exp(-u))]; for a topic q. One row is a node.
 // 1 / (1 - exp(-u)) = (1 + f'(w0)) / (1 + t). The terms take the places of the gain, of kappa and of the log-odds.
 
@@ -9,6 +9,7 @@
 @group(0) @binding(5) var<storage, read> rows: array<u32>;
 @group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
 @group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
+@group(0) @binding(8) var<storage, read> doc_bounds: array<f32>;
 
 @compute @workgroup_size(WORKGROUP)
 fn gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -20,10 +21,13 @@ fn gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     let begin = node.edge_begin;
     let edge_end = nodes[row + 1u].edge_begin;
     let end = select(begin, edge_end, inside);
-    let count = f32(docs[node.doc_ix].count);
+    var weight = f32(docs[node.doc_ix].count);
+    if (args.pieces != 0u) {
+        weight = doc_bounds[node.doc_ix];
+    }
     let slope = node_slope(node.id);
     let weights = weight_begin(node.id) - begin;
-    let scale = count * node_state[row] * (1.0 + slope);
+    let scale = weight * node_state[row] * (1.0 + slope);
 
     var share = vec4<f32>();
     for (var e = begin + lane; e < end; e += LANES) {
@@ -36,7 +40,7 @@ fn gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     }
     share = row_sum(local, share);
     if (inside && lane == 0u) {
-        node_state[args.n_nodes + row] = count * node_state[row];
+        node_state[args.n_nodes + row] = weight * node_state[row];
         node_state[2u * args.n_nodes + row] = scale * select(share.x, 1.0, begin == edge_end);
     }
 }

@@ -1,4 +1,5 @@
-// Where q begins: `q_start` for topics, 1 for tokens. One row is a node. The document is at work.
+// Where q begins: `q_start` for topics, as far from 1 for those that are marked as on, 1 for tokens. One row is a node. The document is
+// at work. Of the marks only those of clamped topics stay.
 
 @group(0) @binding(1) var<storage, read> nodes: array<NodeRecord>;
 @group(0) @binding(2) var<storage, read> rows: array<u32>;
@@ -11,9 +12,15 @@ fn init_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     if (ix < args.n_rows && lane_index(local) == 0u) {
         let row = rows[args.row_begin + ix];
         let node = nodes[row];
-        node_state[row] = select(1.0, args.q_start, node.id < args.n_topics);
+        let mark_at = 3u * args.n_nodes + row;
+        var mark = 0u;
+        if (args.pieces != 0u) {
+            mark = u32(node_state[mark_at]);
+        }
+        let q = select(args.q_start, 1.0 - args.q_start, (mark & (CLAMPED_ON | KEPT_ON)) != 0u);
+        node_state[row] = select(1.0, q, node.id < args.n_topics);
         node_state[args.n_nodes + row] = 0.0;
-        node_state[3u * args.n_nodes + row] = 0.0;
+        node_state[mark_at] = f32(mark & CLAMPED);
         atomicStore(&doc_state[node.doc_ix], 0u);
     }
 }

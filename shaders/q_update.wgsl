@@ -1,5 +1,5 @@
 // q of the topics of one colour (Eqs. 11, 12): q = sigmoid(g / T). One row is a topic. Topics of a colour never read each
-// other's q. A topic that moved more than the tolerance keeps its document at work for another alternation.
+// other's q. The log-odds of clamped topics are pulled up or down. A topic that moved more than the tolerance keeps its document at work for another alternation.
 
 @group(0) @binding(1) var<storage, read> network: array<u32>;
 @group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
@@ -32,7 +32,12 @@ fn q_update(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
         let slot = slots[s];
         g.x += slot.m * node_state[slot.child];
     }
-    let logit = (row_sum(local, g).x + node_bias(node.id)) * args.inverse_temperature;
+    var bias = node_bias(node.id);
+    if (args.pieces != 0u) {
+        let mark = u32(node_state[3u * args.n_nodes + row]);
+        bias += select(0.0, PULL, (mark & CLAMPED_ON) != 0u) - select(0.0, PULL, (mark & CLAMPED_OFF) != 0u);
+    }
+    let logit = (row_sum(local, g).x + bias) * args.inverse_temperature;
     if (at_work && lane == 0u) {
         let q = sigmoid(logit);
         // Bits of non-negative numbers are ordered as the numbers, and NaN above all.

@@ -99,9 +99,10 @@ pub mod f64 {
     }
 
     /// `log(sum of exp(x))`; minus infinity for none.
-    pub fn log_sum_exp(xs: &[f64]) -> f64 {
-        let most = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if most.is_finite() { most + xs.iter().map(|x| (x - most).exp()).sum::<f64>().ln() } else { most }
+    pub fn log_sum_exp(xs: impl IntoIterator<Item = f64, IntoIter: Clone>) -> f64 {
+        let xs = xs.into_iter();
+        let most = xs.clone().fold(f64::NEG_INFINITY, f64::max);
+        if most.is_finite() { most + xs.map(|x| (x - most).exp()).sum::<f64>().ln() } else { most }
     }
 
     /// `log(1 + exp(g))`.

@@ -192,7 +192,7 @@ fn pieces_are_disjoint_and_what_adds_up_in_each_adds_up_in_their_mean() {
             assert!(pieces.windows(2).all(|pair| pair[0].weight >= pair[1].weight), "{name}");
             assert_close(&name, pieces.iter().map(|piece| piece.weight).sum(), 1.0, F64);
             let bounds: Vec<f64> = pieces.iter().map(|piece| piece.bound).collect();
-            assert_close(&name, *elbo, log_sum_exp(&bounds), F64);
+            assert_close(&name, *elbo, log_sum_exp(bounds.iter().copied()), F64);
             for (at, piece) in pieces.iter().enumerate() {
                 assert!(pieces[..at].iter().all(|other| are_disjoint(piece, other)), "{name}: {pieces:?}");
                 for &(topic, on) in &piece.clamped {

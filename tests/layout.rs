@@ -4,6 +4,8 @@
 use bytemuck::Zeroable;
 use naga::{AddressSpace, Expression, Literal, Module, ScalarKind, StorageAccess, TypeInner};
 use noisyor::batch::{DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
+use noisyor::estep::PULL;
+use noisyor::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON};
 use noisyor::estep::cpu::{GROWTH, HOPE, MIN_GAIN, Q_ON};
 use noisyor::estep::device::{Access, Args, Array, EdgeState, KERNELS, Kernel, Lanes, Slot, WORKGROUP};
 use noisyor::numeric::{R_MIN, X_CAP};
@@ -120,7 +122,7 @@ fn records() -> Vec<Record> {
             tolerance,
             inverse_temperature,
             q_start,
-            pad,
+            pieces,
         }),
         record!(DocRecord { node_begin, token_begin, edge_begin, count }),
         record!(NodeRecord { id, edge_begin, slot_begin, doc_ix }),
@@ -226,6 +228,10 @@ fn constants_are_the_rust_ones() {
         ("MIN_GAIN", f64::from(MIN_GAIN)),
         ("HOPE", f64::from(HOPE)),
         ("Q_ON", f64::from(Q_ON)),
+        ("PULL", f64::from(PULL)),
+        ("CLAMPED_ON", f64::from(CLAMPED_ON)),
+        ("CLAMPED_OFF", f64::from(CLAMPED_OFF)),
+        ("CLAMPED", f64::from(CLAMPED_ON | CLAMPED_OFF)),
     ];
     let mut seen = BTreeSet::new();
     for (kernel, lanes, module) in modules() {
@@ -242,6 +248,9 @@ fn constants_are_the_rust_ones() {
     with_numbers.into_iter().for_each(|name| assert!(seen.contains(&(name, "X_CAP")), "{name}"));
     with_numbers.into_iter().for_each(|name| assert!(seen.contains(&(name, "R_MIN")), "{name}"));
     assert!(seen.contains(&("r_update", "GROWTH")));
+    ["PULL", "CLAMPED_ON", "CLAMPED_OFF", "CLAMPED"]
+        .into_iter()
+        .for_each(|name| assert!(seen.contains(&("q_update", name)), "{name}"));
     ["MIN_GAIN", "HOPE", "Q_ON"]
         .into_iter()
         .for_each(|name| assert!(seen.contains(&("flip_best", name)), "{name}"));

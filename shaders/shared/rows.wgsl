@@ -23,7 +23,9 @@ struct Args {
     inverse_temperature: f32,
     // q of topics to begin with.
     q_start: f32,
-    pad: u32,
+    // 1: documents are pieces, with clamped topics (clamps.wgsl) and weights that stand in doc_bounds before the sums. Of init_q: the
+    // host has marked topics.
+    pieces: u32,
 }
 
 struct DocRecord {

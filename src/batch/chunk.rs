@@ -118,6 +118,11 @@ impl Chunk {
         self.docs.len().saturating_sub(1)
     }
 
+    /// The topics of a document, as nodes of the chunk.
+    pub fn topics(&self, doc_ix: usize) -> Range<usize> {
+        self.docs[doc_ix].node_begin as usize..self.docs[doc_ix].token_begin as usize
+    }
+
     /// Number of positive nodes.
     pub fn n_nodes(&self) -> usize {
         self.nodes.len().saturating_sub(1)

@@ -7,12 +7,14 @@ mod on_lists;
 mod options;
 pub mod oracle;
 mod params;
+mod pieces;
 mod stats;
 
 pub use crate::monitor::Monitor;
 pub use on_lists::{OnLists, OnListsReader};
 pub use options::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, MIN_BETTER, Start, Temper};
 pub use params::Params;
+pub use pieces::PULL;
 pub use stats::{BlockSums, Stats};
 
 use crate::corpus::{Docs, Item};

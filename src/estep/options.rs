@@ -72,7 +72,7 @@ pub enum Start {
     Best,
 }
 
-/// A later start must be better by this many nats: below it both came to the same optimum, and rounding would decide.
+/// A later start, or a split, must be better by this many nats: below it both came to the same, and rounding would decide.
 pub const MIN_BETTER: f32 = 1e-3;
 
 impl Start {

@@ -90,6 +90,17 @@ impl Stats {
         add(&mut self.topic_docs, &other.topic_docs);
     }
 
+    /// Adds the scalars of one document, which counts as often as its item says.
+    #[inline(always)]
+    pub(super) fn add_doc(&mut self, count: u32, elbo: f64, n_edges: u64, n_alternations: u32) {
+        self.n_docs += f64::from(count);
+        self.elbo_sum += f64::from(count) * elbo;
+        self.n_items += 1;
+        self.n_alternations += u64::from(n_alternations);
+        self.n_edges += n_edges;
+        self.n_edge_updates += n_edges * u64::from(n_alternations);
+    }
+
     /// Adds the scalar sums.
     pub fn add_totals(&mut self, other: &Self) {
         self.n_docs += other.n_docs;

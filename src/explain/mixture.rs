@@ -98,7 +98,8 @@ impl GivenOn {
                 log_off.entry(topic).or_default().push(piece.log_weight - softplus(g));
             }
         }
-        let total = |&topic: &u32| (topic, (log_sum_exp(&log_on[&topic]), log_sum_exp(&log_off[&topic])));
+        let sum = |logs: &FxHashMap<u32, Vec<f64>>, topic: &u32| log_sum_exp(logs[topic].iter().copied());
+        let total = |topic: &u32| (*topic, (sum(&log_on, topic), sum(&log_off, topic)));
         let totals = topics.iter().map(total).collect();
         Self { log_on, totals }
     }

@@ -52,7 +52,7 @@ fn log_likelihoods(mixture: &Mixture, corpus: &Corpus) -> Vec<f64> {
     };
     let log_p = |doc| {
         let joints: Vec<f64> = (0..mixture.n_components()).map(|component| joint(doc, component)).collect();
-        log_sum_exp(&joints)
+        log_sum_exp(joints)
     };
     (0..corpus.n_docs()).map(log_p).collect()
 }

@@ -11,6 +11,9 @@ use crate::network::Graph;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Pieces of a document with the structured bound that are packed at once, both halves of those that are split included: a guess. It
+/// counts only where a weight step has too few documents for full chunks.
+const PIECES: usize = 4;
 /// Chunks of a weight step that are packed.
 const CHUNKS: usize = 3;
 /// Alternations, or rounds of a search, that are started at once.
@@ -52,15 +55,20 @@ pub(super) fn device_need(
     for (part, n_batches, gradients) in parts {
         let of_batch = part.n_items.div_ceil(n_batches.max(1));
         let items = &part.first_slice[..part.first_slice.len().min(of_batch)];
+        let n_copies = if options.clamp > 0 { PIECES } else { 1 };
+        let items: Vec<Item> = items.iter().flat_map(|&item| std::iter::repeat_n(item, n_copies)).collect();
         let plan = Plan {
             options: options.clone(),
             gradients,
             keep_q: false,
+            pieces: options.clamp > 0,
+            begins_on: false,
+            keep_interest: options.clamp > 0,
             n_topics: graph.n_topics() as u32,
             n_edges: graph.n_edges() as u32,
             n_levels,
         };
-        let chunks = first_chunks(graph, docs, items, options, gradients, limits);
+        let chunks = first_chunks(graph, docs, &items, options, gradients, limits);
         let size: usize = chunks.iter().map(Chunk::size).sum();
         let n_bytes: usize = chunks.iter().map(Chunk::n_bytes).sum();
         need.sets = need.sets.max(chunks.len().min(sizes.len()) as u64);
@@ -100,7 +108,9 @@ fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &Plan, chunk: &Chu
     let args = sizes.entry((None, 0)).or_default();
     let n_dispatches = plan.tries().iter().map(|plan| most_dispatches(plan, chunk)).max().unwrap_or(0);
     *args = (*args).max(2 * STRIDE * n_dispatches as u64);
-    let read = 4 * (chunk.n_docs() + chunk.n_touched_edges() + 2 * chunk.touched_ids.len()) as u64;
+    let sums = chunk.n_touched_edges() + 2 * chunk.touched_ids.len();
+    let interest = if plan.keep_interest { chunk.n_nodes() } else { 0 };
+    let read = 4 * (chunk.n_docs() + sums.max(interest)) as u64;
     let staging = sizes.entry((None, 1)).or_default();
     if *staging < read {
         *staging = (read + read / 4).next_multiple_of(16);

@@ -127,7 +127,9 @@ pub(super) fn train_memory(
         Backend::Device { need, cache_bytes, software } => {
             let kept = (need.packed_bytes as f64).min(cache_bytes as f64);
             let network = 8.0 * edges + 32.0 * nodes; // as kernels read it, and on its way there
-            let n_chunks = if need.packed_bytes <= cache_bytes { CHUNKS.0 } else { CHUNKS.1 };
+            // Pieces of documents are packed anew every time.
+            let all_kept = need.packed_bytes <= cache_bytes && options.estep.clamp == 0;
+            let n_chunks = if all_kept { CHUNKS.0 } else { CHUNKS.1 };
             let packed = kept + n_chunks * need.chunk_bytes as f64 + network;
             let driver = if software { SOFTWARE_DRIVER } else { DRIVER };
             (0.0, packed + if software { need.total as f64 } else { 0.0 }, PROGRAM + driver)

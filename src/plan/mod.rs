@@ -65,7 +65,7 @@ pub struct Plan {
     pub edges_per_doc: f64,
     /// Alternations a document, in the mean over the run.
     pub alternations_per_doc: f64,
-    /// Packed chunks of an epoch, for a device.
+    /// Packed chunks of an epoch, for a device; with the structured bound nobody knows how many pieces there will be.
     pub chunks_per_epoch: Option<usize>,
     /// Host memory, in bytes.
     pub memory: MemoryNeed,
@@ -130,7 +130,9 @@ pub fn plan(
         nodes_per_doc: shape.nodes,
         edges_per_doc: shape.edges,
         alternations_per_doc: time.alternations,
-        chunks_per_epoch: device.map(|_| shape.n_chunks(train.n_items, survey.n_batches, &limits)),
+        chunks_per_epoch: device
+            .filter(|_| options.estep.clamp == 0)
+            .map(|_| shape.n_chunks(train.n_items, survey.n_batches, &limits)),
         memory,
         device_memory,
         time,

@@ -188,6 +188,11 @@ impl TrainOptions {
                 "only the starts `greedy` and `best` search, and can begin at what was kept".into(),
             );
         }
+        if self.keep_starts && self.estep.clamp > 0 {
+            return refuse(
+                "starts are kept of whole documents, not of the pieces that clamped topics make".into(),
+            );
+        }
         self.refine.as_ref().map_or(Ok(()), RefineOptions::check)?;
         if self.refine.is_some() && !matches!(self.step, StepRule::Em { .. }) {
             return refuse(

@@ -85,6 +85,13 @@ pub const PARITY_SUMS: f64 = 5e-6;
 pub const PARITY_SUMS_HIGH: f64 = 5e-5;
 /// Mean numbers of alternations of two backends, relative: rounding decides only where a move is the tolerance's, to 1e-6 of it.
 pub const PARITY_ALTERNATIONS: f64 = 1e-3;
+/// Documents that two backends may split differently: a split must gain `MIN_BETTER`, a bound is good to 1e-5 nats, and gains spread
+/// over many powers of ten, so one split in a thousand gains that much to rounding, and a document has some ten. One of 200
+/// documents of the sample was measured. Others stop an alternation later, or have pieces of weights that rounding of their bounds
+/// moves: of few documents one is allowed, because a gate of one in a thousand would see each.
+pub const PARITY_SPLITS: f64 = 1e-2;
+/// Nats by which the bounds of a document that is split the same way may differ, relative to 1 + |bound|; 1e-6 was measured.
+pub const PARITY_SPLIT_BOUND: f64 = 3e-6;
 /// Held-out bounds, in nats, of models that CPU and GPU trained from one seed: (after 5 epochs, at the end). Rounding of 1e-7
 /// grows from step to step, and the best of the evaluations may be another one.
 pub const PARITY_TRAINED: (f64, f64) = (1e-3, 1e-2);

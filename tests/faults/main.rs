@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod clamp;
 #[path = "../common/mod.rs"]
 mod common;
 mod lost;

@@ -96,10 +96,8 @@ fn with_arrays<M: Destroy>(case: &Case, machine: M, max_array_bytes: u64) -> (Ra
 /// The largest array of every chunk.
 fn largest_arrays(case: &Case) -> Vec<u64> {
     let graph = &case.network.graph;
-    let (n_topics, n_edges) = (graph.n_topics() as u32, graph.n_edges() as u32);
-    let n_levels = graph.levels().into_iter().max().unwrap_or(0);
-    let options = case.options.clone();
-    let plan = Plan { options, gradients: true, keep_q: true, n_topics, n_edges, n_levels };
+    let params = Params::derive(graph, &case.network.weights, case.options.bound).unwrap();
+    let plan = Plan::new(graph, &params, &case.options, true, true);
     let largest = |chunk: &Chunk| plan.array_bytes(chunk).iter().map(|array| array.1 as u64).max().unwrap();
     case.chunks().iter().map(largest).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use noisyor::estep::Params;
+use noisyor::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON};
 use noisyor::estep::device::{Access, Array, Dispatch, KERNELS, Machine, Plan, Read, network_words};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,6 +102,12 @@ fn load(machine: &mut dyn Machine, case: &Case, plan: &Plan, chunk: &Chunk) {
         (Array::DocState, &vec![0; 4 * chunk.n_docs()]),
     ];
     arrays.into_iter().for_each(|(array, bytes)| machine.write(0, array, 0, bytes).unwrap());
+    if plan.pieces {
+        // Every seventh node clamped on, another seventh off.
+        let mark = |node: usize| [CLAMPED_ON, CLAMPED_OFF].get(node % 7).map_or(0.0, |&mark| mark as f32);
+        let marks: Vec<f32> = (0..chunk.n_nodes()).map(mark).collect();
+        machine.write(0, Array::NodeState, 12 * marks.len(), bytemuck::cast_slice(&marks)).unwrap();
+    }
 }
 
 /// What a word is to the comparison.
@@ -150,14 +157,9 @@ fn compare(
 ) -> BTreeSet<(&'static str, usize)> {
     let (chunks, graph) = (case.chunks(), &case.network.graph);
     let chunk = &chunks[0];
-    let plan = Plan {
-        options: case.options.clone(),
-        gradients: true,
-        keep_q: true,
-        n_topics: graph.n_topics() as u32,
-        n_edges: graph.n_edges() as u32,
-        n_levels: graph.levels().into_iter().max().unwrap(),
-    };
+    let params = Params::derive(graph, &case.network.weights, case.options.bound).unwrap();
+    let plan = Plan::new(graph, &params, &case.options, true, true);
+    let plan = Plan { pieces: case.options.clamp > 0, ..plan };
     let twins = &mut TwinMachine::new();
     load(twins, case, &plan, chunk);
     load(gpu, case, &plan, chunk);
@@ -222,7 +224,9 @@ fn every_kernel_does_what_its_twin_does() {
     let tempered = EStepOptions { start, ..EStepOptions::default() };
     let best = EStepOptions { start: Start::Best, ..EStepOptions::default() };
     let mut seen = compare(&mut gpu, &mixed_rows(), 12, KERNEL);
-    seen.extend(compare(&mut gpu, &mixed_rows().options(best), 14, KERNEL));
+    seen.extend(compare(&mut gpu, &mixed_rows().options(best.clone()), 14, KERNEL));
+    let pieces = EStepOptions { clamp: 1, ..best.clone() };
+    seen.extend(compare(&mut gpu, &mixed_rows().options(pieces), 14, KERNEL));
     compare(&mut gpu, &mixed_rows().options(EStepOptions::paper(Bound::Local)), 2, KERNEL);
     compare(&mut gpu, &mixed_rows().options(tempered), 10, KERNEL);
     let plain = EStepOptions { start: Start::Plain, ..EStepOptions::default() };

@@ -63,3 +63,21 @@ fn cpu_and_gpu_train_the_same_model() {
     );
     assert!(after_5 <= PARITY_TRAINED.0 && at_the_end <= PARITY_TRAINED.1);
 }
+
+#[test]
+fn the_structured_bound_trains_the_same_model() {
+    let case = Case::sample(600);
+    let options = || {
+        let estep = EStepOptions { clamp: 3, ..EStepOptions::default() };
+        TrainOptions { epochs: 2, batch: BatchSize::Docs(200), estep, ..TrainOptions::default() }
+    };
+    let (_, on_cpu) = trained(&case, &mut CpuEStep::new(), options());
+    let (_, on_twins) = trained(&case, &mut untroubled(TwinMachine::new(), &case.device), options());
+    println!("held-out bounds: CPU {on_cpu:?}, twins {on_twins:?}");
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= PARITY_TRAINED.0;
+    assert!(on_cpu.len() == on_twins.len() && on_cpu.iter().zip(&on_twins).all(close));
+    if let Some(mut gpu) = gpu_estep(&case.device) {
+        let (_, on_gpu) = trained(&case, &mut gpu, options());
+        assert!(on_cpu.iter().zip(&on_gpu).all(close), "CPU {on_cpu:?}, GPU {on_gpu:?}");
+    }
+}

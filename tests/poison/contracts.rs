@@ -58,6 +58,7 @@ impl Contract {
         }
         match kernel {
             "init_q" => {
+                self.read(Array::NodeState, (args.pieces > 0).then_some(marks));
                 self.write(Array::DocState, [doc_ix]);
                 self.write(Array::NodeState, [q, log_odds, marks]);
             }
@@ -110,6 +111,7 @@ impl Contract {
             "q_update" => {
                 let children = slots.clone().map(|slot| memory[&Array::Slots][2 * slot] as usize);
                 self.read(Array::NodeState, parents.into_iter().chain(children).chain([q]));
+                self.read(Array::NodeState, (args.pieces > 0).then_some(marks));
                 self.read(Array::Slots, m.chain(slots.flat_map(|slot| [2 * slot, 2 * slot + 1])));
                 self.write(Array::NodeState, [q, log_odds]);
                 self.may_write.insert((Array::DocState, doc_ix), args.alternation + 1);
@@ -123,6 +125,7 @@ impl Contract {
             "gradient" => {
                 self.read(Array::NodeState, parents.into_iter().chain([q]));
                 self.read(Array::EdgeState, edges.clone().map(|e| 2 * e));
+                self.read(Array::DocBounds, (args.pieces > 0).then_some(doc_ix));
                 self.write(Array::NodeState, [log_odds, kappa]);
                 self.write(Array::EdgeState, edges.map(|e| 2 * e + 1));
             }

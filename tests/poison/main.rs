@@ -15,7 +15,7 @@ use common::*;
 use noisyor::batch::{Chunk, ChunkLimits, Chunks};
 use noisyor::corpus::Item;
 use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::cpu::twin::TwinMachine;
+use noisyor::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON, TwinMachine};
 use noisyor::estep::cpu::{MIN_GAIN, Q_ON};
 use noisyor::estep::device::{
     Args, Array, DOC_BOUND, DeviceEStep, DeviceOptions, Dispatch, Fault, KERNELS, Lanes, MAX_GROUPS, Machine,
@@ -77,15 +77,16 @@ impl Case {
         let mut chunks = Chunks::new(graph, alignment.docs(&corpus), &items, 0, full, true, limits);
         let chunk = chunks.next().unwrap();
         assert_eq!(chunk.n_docs(), docs.len(), "one chunk holds all of them");
-        let plan = Plan {
-            options: EStepOptions { bound, start: Start::Best, ..EStepOptions::default() },
-            gradients: true,
-            keep_q: true,
-            n_topics: graph.n_topics() as u32,
-            n_edges: graph.n_edges() as u32,
-            n_levels: params.n_levels,
-        };
+        let options = EStepOptions { bound, start: Start::Best, ..EStepOptions::default() };
+        let plan = Plan::new(graph, params, &options, true, true);
         Self { name: format!("{name}, {bound}"), chunk, plan, network: network_words(graph, params) }
+    }
+
+    /// The same documents as pieces: of the topics every third is clamped on, another third off.
+    fn pieces(mut self) -> Self {
+        self.plan.pieces = true;
+        self.name += ", pieces";
+        self
     }
 
     /// Inputs as they are uploaded, everything else poison.
@@ -102,6 +103,12 @@ impl Case {
         put(Array::EdgeOwners, &self.chunk.edge_owners);
         put(Array::Positions, &self.chunk.positions);
         put(Array::DocState, &vec![0; self.chunk.n_docs()]);
+        if self.plan.pieces {
+            let n_nodes = self.chunk.n_nodes();
+            let mark = |node: usize| [CLAMPED_ON, CLAMPED_OFF].get(node % 3).map_or(0.0, |&mark| mark as f32);
+            let marks: Vec<u32> = (0..n_nodes).map(|node| mark(node).to_bits()).collect();
+            memory.get_mut(&Array::NodeState).unwrap()[3 * n_nodes..].copy_from_slice(&marks);
+        }
         memory
     }
 
@@ -164,6 +171,11 @@ fn cases() -> Vec<Case> {
     for seed in [3, 8] {
         let network = random_network(seed, 12, 15);
         add(&format!("random {seed}"), &network, &random_docs(&network, seed, 9));
+    }
+    for seed in [3, 8] {
+        let network = random_network(seed, 12, 15);
+        let docs = random_docs(&network, seed, 9);
+        cases.push(Case::new(&format!("random {seed}"), &network, &docs, Bound::Tail).pieces());
     }
     // Rows for whole workgroups: a topic with 150 children, tokens with 150 parents, a node in 150 documents.
     let below = (150..300).map(|token| (0, token, 0.3 + 1e-3 * f64::from(token)));

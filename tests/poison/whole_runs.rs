@@ -56,10 +56,22 @@ pub(super) fn run_on(
     docs: &[Vec<u32>],
     bound: Bound,
 ) -> Result<(Stats, Vec<f64>)> {
+    run_clamped_on(backend, network, params, docs, bound, 0)
+}
+
+/// The same with up to so many topics of a document clamped.
+fn run_clamped_on(
+    backend: &mut dyn EStep,
+    network: &Network,
+    params: &Params,
+    docs: &[Vec<u32>],
+    bound: Bound,
+    clamp: u32,
+) -> Result<(Stats, Vec<f64>)> {
     let (corpus, alignment) = corpus_of(network, docs.iter().cloned());
     let items = Item::each(&(0..docs.len() as u32).collect::<Vec<_>>());
     let (graph, docs, monitor) = (&network.graph, alignment.docs(&corpus), &Monitor::default());
-    let options = &EStepOptions { bound, ..EStepOptions::default() };
+    let options = &EStepOptions { bound, clamp, ..EStepOptions::default() };
     let work = Work { graph, docs, items: &items, options, gradients: true, kept_on: None, monitor };
     let mut elbo = Vec::new();
     let mut sink = |results: &DocResults<'_>| {
@@ -82,10 +94,13 @@ fn whole_runs_give_the_same_bits_whatever_was_in_memory() {
             let network = random_network(seed, 12, 15);
             let docs = random_docs(&network, seed, 300);
             let params = Params::derive(&network.graph, &network.weights, Bound::Tail).unwrap();
-            let [zeros, nan, ones] = [0, POISONS[0], POISONS[1]].map(|poison| {
-                run_on(&mut on_poison(gpu, poison), &network, &params, &docs, Bound::Tail).unwrap()
-            });
-            assert!(zeros == nan && zeros == ones, "seed {seed}");
+            for clamp in [0, 3] {
+                let [zeros, nan, ones] = [0, POISONS[0], POISONS[1]].map(|poison| {
+                    let gpu = &mut on_poison(gpu, poison);
+                    run_clamped_on(gpu, &network, &params, &docs, Bound::Tail, clamp).unwrap()
+                });
+                assert!(zeros == nan && zeros == ones, "seed {seed}, clamp {clamp}");
+            }
         }
     });
 }

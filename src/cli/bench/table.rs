@@ -13,8 +13,13 @@ pub(super) fn text(output: &Output<'_>) -> String {
         if report.repeat == 1 { "one run".to_owned() } else { format!("medians of {} runs", report.repeat) };
     let mut text = format!(
         "{} documents of {}: {} topics, {} tokens, {} edges; {per_doc:.1} positive edges a document\n\
-         E-step {gradients} gradient sums, {runs} after a warm-up\n\n",
-        report.docs, output.input, output.topics, output.tokens, output.edges
+         E-step {gradients} gradient sums, bound {}, {runs} after a warm-up\n\n",
+        report.docs,
+        output.input,
+        output.topics,
+        output.tokens,
+        output.edges,
+        output.estep.bound_label()
     );
     text += &(rates(report) + "\n" + &answers(report));
     let on_device: Vec<(String, &OnDevice)> =

@@ -160,7 +160,7 @@ impl TrainingArgs {
         };
         let is_full_em = self.batch == Some(BatchSize::Full) && self.step == StepArg::Em;
         TrainOptions {
-            keep_starts: self.keep_starts.unwrap_or(is_full_em && estep.start.searches()),
+            keep_starts: self.keep_starts.unwrap_or(is_full_em && estep.start.searches() && estep.clamp == 0),
             estep,
             step,
             floor: self.floor,

@@ -1,6 +1,6 @@
 //! One document's E-step: alternate q sweeps and r iterations until q stands still, then bound and gradients.
 
-use super::clamp::Pieces;
+use super::clamp::Clamped;
 use super::edge_terms::EdgeTerms;
 use super::gradient::Accumulator;
 use super::greedy::Search;
@@ -32,7 +32,7 @@ pub(super) struct DocState {
     best: Vec<f32>,
     /// Places of the topics that are on where a search begins.
     begin_on: Vec<u32>,
-    pub(super) pieces: Pieces,
+    pub(super) clamped: Clamped,
 }
 
 /// A document and how to run it.
@@ -80,23 +80,16 @@ pub(super) fn run_batch(
             lists.next_into(&mut state.begin_on);
         }
         let (mut elbo, mut n_alternations) = state.solve(doc, totals);
-        state.begin_on.clear(); // pieces have topics of their own to begin with
+        state.begin_on.clear();
         if options.clamp > 0 {
             let (structured, n) = state.clamp(doc, elbo, totals);
             (elbo, n_alternations) = (structured, n_alternations + n);
         }
         state.elbo.push(elbo);
         if let Some(sums) = &mut sums {
-            state.add_to(doc, elbo, sums);
+            state.add_to(doc, sums);
         }
-        let n_edges = doc.n_edges() as u64;
-        let count = f64::from(batch.docs[doc_ix].count);
-        totals.n_docs += count;
-        totals.elbo_sum += count * elbo;
-        totals.n_items += 1;
-        totals.n_alternations += u64::from(n_alternations);
-        totals.n_edges += n_edges;
-        totals.n_edge_updates += n_edges * u64::from(n_alternations);
+        totals.add_doc(batch.docs[doc_ix].count, elbo, doc.n_edges() as u64, n_alternations);
     }
 }
 
@@ -188,20 +181,23 @@ impl DocState {
 
     /// Adds the document's gradient terms, those of its pieces if it has any.
     #[inline(always)]
-    fn add_to(&mut self, doc: OneDoc<'_>, elbo: f64, sums: &mut Accumulator) {
+    fn add_to(&mut self, doc: OneDoc<'_>, sums: &mut Accumulator) {
         let OneDoc { graph, batch, doc_ix, params, options } = doc;
         let count = f64::from(batch.docs[doc_ix].count);
-        if options.clamp == 0 || self.pieces.len() == 0 {
-            sums.add(graph, batch, doc_ix, params, count, &self.q, &self.terms);
+        let n_pieces = self.clamped.pieces.list().len();
+        if options.clamp == 0 || n_pieces == 1 {
+            sums.add(graph, batch, doc_ix, params, count, count, &self.q, &self.terms);
             return;
         }
         let topics = batch.topics(doc_ix);
         self.best.clear();
         self.best.extend_from_slice(&self.q[topics.clone()]);
-        for piece in 0..self.pieces.len() {
+        for piece in 0..n_pieces {
             self.take_piece(doc, piece);
-            let weight = self.pieces.weight(piece, elbo);
-            sums.add(graph, batch, doc_ix, params, count * weight, &self.q, &self.terms);
+            let weight = self.clamped.pieces.weight(piece);
+            // The document is counted with its first piece.
+            let counted = if piece == 0 { count } else { 0.0 };
+            sums.add(graph, batch, doc_ix, params, counted, count * weight, &self.q, &self.terms);
         }
         self.q[topics].copy_from_slice(&self.best);
     }

@@ -30,7 +30,7 @@ impl Accumulator {
         }
     }
 
-    /// Adds one document at its final q and r, `count` times.
+    /// Adds one document at its final q and r, or one piece of it: `weight` times, but for n_k, where it counts as `count`.
     ///
     /// `N_ki += v q_k / (1 - exp(-u_ki))`;
     /// `L_i += v [ sum_k r (1 - q_k) / (1 - exp(-w0)) + sum_k q_k r / (1 - exp(-u)) ]`.
@@ -43,6 +43,7 @@ impl Accumulator {
         doc_ix: usize,
         params: &Params,
         count: f64,
+        weight: f64,
         q: &[f32],
         terms: &EdgeTerms,
     ) {
@@ -59,12 +60,12 @@ impl Accumulator {
             for (j, sum) in self.edge[graph.edges_into(id)].iter_mut().enumerate() {
                 let q_k = q[edges[j].parent as usize];
                 share += r[j] * (1.0 - q_k) + r[j] * q_k * inv[j];
-                *sum += count * f64::from(scale * q_k * inv[j]);
+                *sum += weight * f64::from(scale * q_k * inv[j]);
             }
             let sums = &mut self.node[id];
-            sums.leak += count * f64::from(scale * if edges.is_empty() { 1.0 } else { share });
+            sums.leak += weight * f64::from(scale * if edges.is_empty() { 1.0 } else { share });
             if at < doc.token_begin as usize {
-                sums.topic_q += count * f64::from(q[at]);
+                sums.topic_q += weight * f64::from(q[at]);
                 sums.topic_docs += count;
             }
             if !sums.touched {

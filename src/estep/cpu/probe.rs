@@ -1,13 +1,14 @@
 //! One document on the fast path: its E-step as the backend runs it, for `explain`; the best r at a q that others found, for
 //! refinement; and single updates, for checking them against exact answers.
 
-use super::clamp::Pieces;
+use super::clamp::Clamped;
 use super::document::{self, DocState, OneDoc};
 use super::gradient::Accumulator;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::update_r;
 use crate::batch::{Batch, Packer};
 use crate::corpus::{Docs, Item};
+use crate::estep::pieces::Piece;
 use crate::estep::{Bound, EStepOptions, Params, Start, Stats};
 use crate::network::Graph;
 use multiversion::multiversion;
@@ -61,7 +62,7 @@ impl<'a> Probe<'a> {
     /// totals. Where topics were clamped, q is the mean over the [`Probe::pieces`], and r is yet to be taken from one of them.
     pub fn solve(&mut self, options: &EStepOptions) -> Stats {
         // Pieces of an earlier E-step are none of this one.
-        self.state.pieces = Pieces::default();
+        self.state.clamped = Clamped::default();
         let mut totals = Stats::default();
         document::run_batch(
             self.graph,
@@ -79,23 +80,28 @@ impl<'a> Probe<'a> {
 
     /// The pieces that the E-step left, heaviest first; a document that stayed whole is one.
     pub fn pieces(&self) -> Vec<ProbePiece> {
-        let (found, first) = (&self.state.pieces, self.batch.topics(0).start);
-        if found.len() == 0 {
+        let found = &self.state.clamped.pieces;
+        if found.list().len() < 2 {
             return vec![ProbePiece { piece: 0, log_weight: 0.0, clamped: vec![] }];
         }
-        let piece = |piece: usize| ProbePiece {
-            piece,
-            log_weight: found.bound(piece) - self.state.elbo[0],
-            clamped: found.settings(piece).map(|(topic, on)| (topic as usize - first, on)).collect(),
+        let clamped = |piece: Piece| {
+            let setting = |(at, topic): (usize, u32)| Some((topic as usize, piece.clamp(at)?));
+            found.chosen().enumerate().filter_map(setting).collect()
         };
-        let mut pieces: Vec<ProbePiece> = (0..found.len()).map(piece).collect();
+        let mut pieces: Vec<ProbePiece> = (found.list().iter().enumerate())
+            .map(|(at, &piece)| ProbePiece {
+                piece: at,
+                log_weight: piece.bound - found.total(),
+                clamped: clamped(piece),
+            })
+            .collect();
         pieces.sort_by(|a, b| b.log_weight.total_cmp(&a.log_weight));
         pieces
     }
 
     /// Goes to where a piece ended: its q, log-odds and r.
     pub fn take_piece(&mut self, piece: &ProbePiece, options: &EStepOptions) {
-        if self.state.pieces.len() > 0 {
+        if self.state.clamped.pieces.list().len() > 1 {
             let Self { graph, ref batch, params, .. } = *self;
             let doc = OneDoc { graph, batch, doc_ix: 0, params, options };
             self.state.take_piece(doc, piece.piece);
@@ -141,7 +147,7 @@ impl<'a> Probe<'a> {
     /// The sums N, L, Q there (the tail not added).
     pub fn stats(&self) -> Stats {
         let mut sums = Accumulator::new(self.graph);
-        sums.add(self.graph, &self.batch, 0, self.params, 1.0, &self.state.q, &self.state.terms);
+        sums.add(self.graph, &self.batch, 0, self.params, 1.0, 1.0, &self.state.q, &self.state.terms);
         let mut stats = Stats::new(self.graph, true);
         stats.add(self.graph, &sums.take(self.graph));
         stats.n_docs = 1.0;

@@ -24,15 +24,16 @@ pub enum Array {
     Positions,
     /// Per document: 1 + the last alternation or round of a search in which it moved. Between two starts: whether it is concerned.
     DocState,
-    /// Four sections, each a number per node: q; log-odds, in the end `count q`; kappa, then the bound's term, in the end the
-    /// leak's; nothing. In a search: q; what a topic that is off is worth, or the part of
+    /// Four sections, each a number per node: q; log-odds, in the end `count q`, or `weight q`; kappa, then the bound's term, in the end the
+    /// leak's; marks of clamped topics. In a search: q; what a topic that is off is worth, or the part of
     /// one that is on in the log joint; what a node gains by its parents, then what a topic's flip gains; marks.
     NodeState,
     /// [`EdgeState`]s.
     EdgeState,
     /// [`Slot`]s.
     Slots,
-    /// The bound of every document; in a search, the log joint of the configuration that is kept.
+    /// The bound of every document; in a search, the log joint of the configuration that is kept; before the sums over pieces,
+    /// their weights.
     DocBounds,
     /// N of every touched edge.
     EdgeTotals,
@@ -132,6 +133,7 @@ pub struct Args {
     pub inverse_temperature: f32,
     /// q of topics to begin with.
     pub q_start: f32,
-    /// Uniform structs come in multiples of 16 bytes.
-    pub pad: u32,
+    /// 1: documents are pieces, with clamped topics and with weights that stand in [`Array::DocBounds`] before the sums. Of `init_q`:
+    /// the host has marked topics.
+    pub pieces: u32,
 }

@@ -1,9 +1,11 @@
 //! One chunk's way through the kernels: load, search where that is the start, alternate until every document stands still, then
 //! bounds and sums. Where several starts are tried, all of that but the sums for each of them.
 
+use super::clamp::Setting;
 use super::{Array, Dispatch, Fault, Machine, Plan, Read};
 use crate::batch::{Chunk, Rows};
 use crate::estep::MIN_BETTER;
+use crate::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
 use std::sync::Arc;
 
 /// Alternations, or rounds of a search, between two looks at which documents are done.
@@ -28,9 +30,27 @@ pub(super) fn load(machine: &mut dyn Machine, set: usize, plan: &Plan, chunk: &C
     machine.write(set, Array::DocState, 0, bytemuck::cast_slice(&vec![0u32; chunk.n_docs()]))
 }
 
+/// The marks of topics, by nodes.
+fn marks(chunk: &Chunk, settings: &[Setting]) -> Vec<f32> {
+    let mut marks = vec![0.0; chunk.n_nodes()];
+    for (doc_ix, setting) in settings.iter().enumerate() {
+        let topics = chunk.topics(doc_ix);
+        for at in setting.begin_on.iter().map(|&topic| topic as usize).filter(|&at| at < topics.len()) {
+            marks[topics.start + at] = KEPT_ON as f32;
+        }
+        for &(topic, on) in &setting.clamps {
+            let mark = if on { CLAMPED_ON } else { CLAMPED_OFF };
+            marks[topics.start + topic as usize] = mark as f32;
+        }
+    }
+    marks
+}
+
 /// What a flight waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// What every topic is worth alone.
+    Alone,
     /// Rounds of the search.
     Search,
     /// Alternations.
@@ -58,6 +78,11 @@ pub(super) struct Flight {
     spent: Vec<Alternations>,
     /// Every document's best bound, where several starts are tried.
     best: Vec<f32>,
+    /// What every topic is worth alone, and the log-odds of the best start, where topics to clamp are chosen by them.
+    alone: Vec<f32>,
+    log_odds: Vec<f32>,
+    /// The weights of pieces.
+    weights: Vec<f32>,
 }
 
 /// How long a document took, over all starts.
@@ -66,6 +91,13 @@ pub(super) struct Alternations {
     pub(super) n: u32,
     /// How often it had not converged.
     pub(super) n_unconverged: u32,
+}
+
+impl std::ops::AddAssign for Alternations {
+    fn add_assign(&mut self, other: Self) {
+        self.n += other.n;
+        self.n_unconverged += other.n_unconverged;
+    }
 }
 
 /// What a chunk's flight brings home.
@@ -77,17 +109,25 @@ pub(super) struct Landed {
     pub(super) node_totals: Vec<[f32; 2]>,
     /// q of every node, where it is kept.
     pub(super) q: Vec<f32>,
+    /// What every topic is worth alone, and its log-odds, by nodes, where they are kept.
+    pub(super) alone: Vec<f32>,
+    pub(super) log_odds: Vec<f32>,
 }
 
 impl Flight {
-    /// Loads a chunk and starts it.
+    /// Loads a chunk and starts it, with the settings of each document where there are any.
     pub(super) fn start(
         machine: &mut dyn Machine,
         set: usize,
         plan: &Plan,
         chunk: Arc<Chunk>,
+        settings: &[Setting],
     ) -> Result<Self, Fault> {
         load(machine, set, plan, &chunk)?;
+        if plan.pieces || plan.begins_on {
+            let marks = marks(&chunk, settings);
+            machine.write(set, Array::NodeState, 12 * chunk.n_nodes(), bytemuck::cast_slice(&marks))?;
+        }
         let mut flight = Self {
             plans: plan.tries(),
             at: 0,
@@ -98,6 +138,9 @@ impl Flight {
             doc_state: Vec::new(),
             spent: vec![Alternations::default(); chunk.n_docs()],
             best: Vec::new(),
+            alone: Vec::new(),
+            log_odds: Vec::new(),
+            weights: settings.iter().map(|setting| setting.weight).collect(),
             chunk,
             set,
         };
@@ -111,8 +154,28 @@ impl Flight {
 
     /// Begins the start at hand.
     fn begin(&mut self, machine: &mut dyn Machine, mut dispatches: Vec<Dispatch>) -> Result<(), Fault> {
-        dispatches.extend(self.plan().start(&self.chunk));
+        let (plan, chunk) = (self.plan(), &self.chunk);
+        dispatches.extend(plan.start(chunk));
+        if plan.searches() && plan.keep_interest {
+            // All topics are off: what a flip gains is what the topic is worth alone.
+            dispatches.extend(plan.gains(chunk, &chunk.rows, 0));
+            let gains = self.section(2);
+            self.phase = Phase::Alone;
+            return machine.submit(self.set, &dispatches, &[gains]);
+        }
         self.enter(machine, if self.plan().searches() { Phase::Search } else { Phase::Alternate }, dispatches)
+    }
+
+    /// A section of the nodes' state.
+    fn section(&self, section: usize) -> Read {
+        let n_nodes = self.chunk.n_nodes();
+        Read { array: Array::NodeState, words: section * n_nodes..(section + 1) * n_nodes }
+    }
+
+    /// The log-odds, where they are kept.
+    fn log_odds(&self) -> Read {
+        let log_odds = self.section(1);
+        if self.plan().keep_interest { log_odds } else { Read { words: 0..0, ..log_odds } }
     }
 
     /// Begins the search or the alternations, with all documents.
@@ -149,7 +212,14 @@ impl Flight {
         let first = read.next().unwrap_or_default();
         match self.phase {
             Phase::Finish => return Ok(Some(self.land(first, read))),
-            Phase::Compare => self.compare(machine, bytemuck::cast_vec(first))?,
+            Phase::Alone => {
+                self.alone = bytemuck::cast_vec(first);
+                self.enter(machine, Phase::Search, Vec::new())?;
+            }
+            Phase::Compare => {
+                let log_odds = bytemuck::cast_vec(read.next().unwrap_or_default());
+                self.compare(machine, bytemuck::cast_vec(first), log_odds)?;
+            }
             Phase::Search | Phase::Alternate => {
                 self.doc_state = first;
                 self.go_on(machine)?;
@@ -174,23 +244,28 @@ impl Flight {
         }
         for (doc_ix, state) in self.doc_state.iter().enumerate() {
             let (n, unconverged) = self.plan().n_alternations(*state);
-            self.spent[doc_ix].n += n;
-            self.spent[doc_ix].n_unconverged += u32::from(unconverged);
+            self.spent[doc_ix] += Alternations { n, n_unconverged: u32::from(unconverged) };
         }
         let bounds = self.plan().bounds(&self.chunk);
         if self.plans.len() == 1 {
-            return self.finish(machine, bounds);
+            // Where pieces are summed their weights take the place of the bounds, which are known.
+            return self.finish(machine, if self.is_weighted() { Vec::new() } else { bounds });
         }
         self.phase = Phase::Compare;
         let read = Read { array: Array::DocBounds, words: 0..self.chunk.n_docs() };
-        machine.submit(self.set, &bounds, &[read])
+        machine.submit(self.set, &bounds, &[read, self.log_odds()])
     }
 
     /// Keeps what this start was the best for; of equals, the first. After the last start every document gets its best back.
-    fn compare(&mut self, machine: &mut dyn Machine, bounds: Vec<f32>) -> Result<(), Fault> {
+    fn compare(
+        &mut self,
+        machine: &mut dyn Machine,
+        bounds: Vec<f32>,
+        log_odds: Vec<f32>,
+    ) -> Result<(), Fault> {
         let is_first = self.at == 0;
         if is_first {
-            self.best = vec![0.0; bounds.len()];
+            (self.best, self.log_odds) = (vec![0.0; bounds.len()], vec![0.0; log_odds.len()]);
         }
         // A bound that is no number must not go unnoticed.
         let better: Vec<bool> = (bounds.iter().zip(&self.best))
@@ -198,6 +273,10 @@ impl Flight {
             .collect();
         for (doc_ix, _) in better.iter().enumerate().filter(|(_, better)| **better) {
             self.best[doc_ix] = bounds[doc_ix];
+            if self.plan().keep_interest {
+                let nodes = self.chunk.topics(doc_ix);
+                self.log_odds[nodes.clone()].copy_from_slice(&log_odds[nodes]);
+            }
         }
         let is_last = self.at + 1 == self.plans.len();
         // Documents without nodes have nothing to keep, and no kernel would take the mark away again.
@@ -214,9 +293,17 @@ impl Flight {
         self.begin(machine, keep)
     }
 
+    /// Whether the sums are over pieces with weights.
+    fn is_weighted(&self) -> bool {
+        self.plan().pieces && self.plan().gradients
+    }
+
     /// Starts the sums; the results are read after them.
     fn finish(&mut self, machine: &mut dyn Machine, mut dispatches: Vec<Dispatch>) -> Result<(), Fault> {
         self.phase = Phase::Finish;
+        if self.is_weighted() {
+            machine.write(self.set, Array::DocBounds, 0, bytemuck::cast_slice(&self.weights))?;
+        }
         let (plan, chunk) = (self.plan(), &self.chunk);
         dispatches.extend(plan.sums(chunk));
         let words = |array, n: usize| Read { array, words: 0..n };
@@ -225,23 +312,27 @@ impl Flight {
             words(Array::EdgeTotals, chunk.n_touched_edges()),
             words(Array::NodeTotals, 2 * chunk.touched_ids.len()),
             words(Array::NodeState, if plan.keep_q { chunk.n_nodes() } else { 0 }),
+            self.log_odds(),
         ];
         machine.submit(self.set, &dispatches, &reads)
     }
 
     fn land(&mut self, bounds: Vec<u32>, mut read: impl Iterator<Item = Vec<u32>>) -> Landed {
         let mut next = || read.next().unwrap_or_default();
+        let one_start = self.plans.len() == 1;
         let last_bounds = bytemuck::cast_vec(bounds);
         Landed {
             chunk: Arc::clone(&self.chunk),
             spent: std::mem::take(&mut self.spent),
-            doc_bounds: if self.plans.len() == 1 { last_bounds } else { std::mem::take(&mut self.best) },
+            alone: std::mem::take(&mut self.alone),
+            doc_bounds: if one_start { last_bounds } else { std::mem::take(&mut self.best) },
             edge_totals: bytemuck::cast_vec(next()),
             node_totals: next()
                 .chunks_exact(2)
                 .map(|pair| [f32::from_bits(pair[0]), f32::from_bits(pair[1])])
                 .collect(),
             q: bytemuck::cast_vec(next()),
+            log_odds: if one_start { bytemuck::cast_vec(next()) } else { std::mem::take(&mut self.log_odds) },
         }
     }
 

@@ -74,13 +74,14 @@ const NUMERIC: &str = include_str!("../../../shaders/shared/numeric.wgsl");
 const NETWORK: &str = include_str!("../../../shaders/shared/network.wgsl");
 const EDGE_TERMS: &str = include_str!("../../../shaders/shared/edge_terms.wgsl");
 const SEARCH: &str = include_str!("../../../shaders/shared/search.wgsl");
+const CLAMPS: &str = include_str!("../../../shaders/shared/clamps.wgsl");
 
 /// Where q begins.
 pub static INIT_Q: Kernel = Kernel {
     name: "init_q",
     arrays: &[(Array::Nodes, Read), (Array::Rows, Read), (Array::DocState, Write), (Array::NodeState, Write)],
     twin: twin::init_q,
-    parts: &[include_str!("../../../shaders/init_q.wgsl")],
+    parts: &[SEARCH, CLAMPS, include_str!("../../../shaders/init_q.wgsl")],
 };
 
 /// What every node says to its parents in a search.
@@ -111,7 +112,7 @@ pub static FLIP_GAIN: Kernel = Kernel {
         (Array::NodeState, Write),
     ],
     twin: twin::flip_gain,
-    parts: &[NETWORK, SEARCH, include_str!("../../../shaders/flip_gain.wgsl")],
+    parts: &[NETWORK, SEARCH, CLAMPS, include_str!("../../../shaders/flip_gain.wgsl")],
 };
 
 /// What topics gain that come on with their ancestors.
@@ -144,7 +145,7 @@ pub static FLIP_BEST: Kernel = Kernel {
         (Array::DocBounds, Write),
     ],
     twin: twin::flip_best,
-    parts: &[SEARCH, include_str!("../../../shaders/flip_best.wgsl")],
+    parts: &[SEARCH, CLAMPS, include_str!("../../../shaders/flip_best.wgsl")],
 };
 
 /// Where r begins, and the edge terms there.
@@ -194,7 +195,7 @@ pub static Q_UPDATE: Kernel = Kernel {
         (Array::NodeState, Write),
     ],
     twin: twin::q_update,
-    parts: &[NUMERIC, NETWORK, include_str!("../../../shaders/q_update.wgsl")],
+    parts: &[NUMERIC, NETWORK, CLAMPS, include_str!("../../../shaders/q_update.wgsl")],
 };
 
 /// Every node's terms of the bound.
@@ -261,6 +262,7 @@ pub static GRADIENT: Kernel = Kernel {
         (Array::Rows, Read),
         (Array::NodeState, Write),
         (Array::EdgeState, Write),
+        (Array::DocBounds, Read),
     ],
     twin: twin::gradient,
     parts: &[NUMERIC, NETWORK, include_str!("../../../shaders/gradient.wgsl")],

@@ -25,13 +25,8 @@ pub(super) fn add(
             let (doc, next) = (chunk.docs[doc_ix], chunk.docs[doc_ix + 1]);
             let spent = home.spent[doc_ix];
             let n_edges = u64::from(next.edge_begin - doc.edge_begin);
-            totals.n_docs += f64::from(doc.count);
-            totals.elbo_sum += f64::from(doc.count) * elbo[doc_ix];
-            totals.n_items += 1;
-            totals.n_alternations += u64::from(spent.n);
+            totals.add_doc(doc.count, elbo[doc_ix], n_edges, spent.n);
             totals.n_unconverged += u64::from(spent.n_unconverged);
-            totals.n_edges += n_edges;
-            totals.n_edge_updates += n_edges * u64::from(spent.n);
         }
         stats.add_totals(&totals);
         if work.gradients {
@@ -40,8 +35,8 @@ pub(super) fn add(
     }
     if let Some(sink) = sink {
         let (mut topic_offsets, mut topics, mut q) = (vec![0], Vec::new(), Vec::new());
-        for doc in &chunk.docs[..chunk.n_docs()] {
-            let range = doc.node_begin as usize..doc.token_begin as usize;
+        for doc_ix in 0..chunk.n_docs() {
+            let range = chunk.topics(doc_ix);
             topics.extend(chunk.nodes[range.clone()].iter().map(|node| node.id));
             q.extend_from_slice(&home.q[range]);
             topic_offsets.push(topics.len());
@@ -53,7 +48,12 @@ pub(super) fn add(
 }
 
 /// Adds a block's sums, in f64, touched node by touched node.
-fn add_sums(graph: &Graph, home: &Landed, touched: &[std::ops::Range<usize>; 2], stats: &mut Stats) {
+pub(super) fn add_sums(
+    graph: &Graph,
+    home: &Landed,
+    touched: &[std::ops::Range<usize>; 2],
+    stats: &mut Stats,
+) {
     let chunk = &home.chunk;
     for at in touched.iter().cloned().flatten() {
         let id = chunk.touched_ids[at] as usize;

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod cache;
+mod clamp;
 mod flight;
 mod kernel;
 mod landing;

@@ -2,13 +2,16 @@
 //! order. A device that fails gets smaller chunks or is opened again, and the work goes on where it was.
 
 use super::cache::{Cache, Key, key};
+use super::clamp::Setting;
 use super::flight::{Flight, Landed};
 use super::landing::add;
 use super::{Array, Fault, Machine, Plan, Spent, WORKGROUP, network_words};
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::error::{Error, Result};
 use crate::estep::cpu::CpuEStep;
+use crate::estep::cpu::twin::TwinMachine;
 use crate::estep::{Bound, DocResults, EStep, Params, Sink, Stats, Work};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,9 +67,90 @@ pub struct DeviceEStep<M> {
     n_sets: usize,
     /// Whether it was said that some documents run on the CPU.
     told_of_cpu: bool,
-    /// Whether it was said that the structured bound is computed on the CPU.
-    told_of_clamp: bool,
     on_warning: Box<dyn FnMut(&str) + Send>,
+}
+
+/// Items that go through the device together, and what is asked of them.
+pub(super) struct Pass<'a> {
+    pub(super) work: Work<'a>,
+    pub(super) params: &'a Params,
+    pub(super) plan: Plan,
+    /// The settings of all items, where they are pieces of documents.
+    pub(super) pieces: Option<&'a [Setting]>,
+}
+
+impl Pass<'_> {
+    /// The settings of a chunk's documents; none where they are whole and begin with all topics off.
+    fn settings(&self, chunk: &Chunk) -> Cow<'_, [Setting]> {
+        if let Some(settings) = self.pieces {
+            return Cow::Borrowed(&settings[chunk.items.clone()]);
+        }
+        let Some(lists) = self.work.kept_on.filter(|_| self.plan.begins_on) else { return Cow::default() };
+        let mut lists = lists.from(chunk.items.start);
+        let mut settings = vec![Setting::default(); chunk.n_docs()];
+        settings.iter_mut().for_each(|setting| lists.next_into(&mut setting.begin_on));
+        Cow::Owned(settings)
+    }
+
+    fn load_network(&self, machine: &mut dyn Machine) -> Result<(), Fault> {
+        let words = network_words(self.work.graph, self.params);
+        let network = bytemuck::cast_slice(&words);
+        machine.reserve(0, Array::Network, network.len())?;
+        machine.write(0, Array::Network, 0, network)
+    }
+
+    /// Takes a chunk through the kernels' twins.
+    fn fly_on_twins(&self, chunk: &Arc<Chunk>) -> Result<Landed, Fault> {
+        let mut twins = TwinMachine::new();
+        self.load_network(&mut twins)?;
+        let mut flight = Flight::start(&mut twins, 0, &self.plan, Arc::clone(chunk), &self.settings(chunk))?;
+        loop {
+            if let Some(home) = flight.advance(&mut twins)? {
+                return Ok(home);
+            }
+        }
+    }
+}
+
+/// Who gets what the chunks of a pass bring home, in the order of the items.
+pub(super) trait Home {
+    /// Takes a chunk's results.
+    fn land(&mut self, home: &Landed) -> Result<()>;
+
+    /// Runs a block that no array of the device can hold on the CPU, and takes its results.
+    fn run_on_cpu(&mut self, pass: &Pass<'_>, chunk: &Arc<Chunk>) -> Result<()> {
+        let home = pass.fly_on_twins(chunk).map_err(|fault| Error::Device(fault.to_string()))?;
+        self.land(&home)
+    }
+}
+
+/// Takes whole documents: sums, and results for the sink.
+struct Whole<'a, 's, 'f> {
+    work: &'a Work<'a>,
+    params: &'a Params,
+    stats: Stats,
+    sink: Option<&'s mut Sink<'f>>,
+}
+
+impl Home for Whole<'_, '_, '_> {
+    fn land(&mut self, home: &Landed) -> Result<()> {
+        add(self.work, self.params, home, &mut self.stats, &mut self.sink)?;
+        let n_docs: u64 = home.chunk.docs.iter().map(|doc| u64::from(doc.count)).sum();
+        self.work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn run_on_cpu(&mut self, _: &Pass<'_>, chunk: &Arc<Chunk>) -> Result<()> {
+        let work = Work { items: &self.work.items[chunk.items.clone()], ..*self.work };
+        let mut forward = self.sink.as_mut().map(|sink| {
+            move |results: &DocResults<'_>| {
+                sink(&DocResults { first_item: chunk.items.start + results.first_item, ..*results })
+            }
+        });
+        let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
+        self.stats.merge(&CpuEStep::new().run(&work, self.params, sink)?);
+        Ok(())
+    }
 }
 
 /// A chunk, and the seconds it took to pack; none if it was packed before.
@@ -99,7 +183,6 @@ impl<M: Machine> DeviceEStep<M> {
             host: HostSpent::default(),
             n_sets: N_SETS,
             told_of_cpu: false,
-            told_of_clamp: false,
             on_warning: Box::new(|_| ()),
         }
     }
@@ -124,30 +207,19 @@ impl<M: Machine> DeviceEStep<M> {
         self.cache.clear();
     }
 
-    /// Runs until done or stopped; `done` counts the items whose results are in `stats`.
-    fn attempt(
-        &mut self,
-        work: &Work<'_>,
-        params: &Params,
-        stats: &mut Stats,
-        done: &mut usize,
-        sink: &mut Option<&mut Sink<'_>>,
-    ) -> Result<(), Stop> {
-        let plan = Plan {
-            options: work.options.clone(),
-            gradients: work.gradients,
-            keep_q: sink.is_some(),
-            n_topics: work.graph.n_topics() as u32,
-            n_edges: work.graph.n_edges() as u32,
-            n_levels: params.n_levels,
-        };
-        let words = network_words(work.graph, params);
-        let network = bytemuck::cast_slice(&words);
-        let fault = |fault| Stop::Fault(fault, None);
-        self.machine.reserve(0, Array::Network, network.len()).map_err(fault)?;
-        self.machine.write(0, Array::Network, 0, network).map_err(fault)?;
-        let key = if self.options.cache_bytes > 0 { key(work, &self.options.limits) } else { [0; 2] };
-        let cached = self.cache.get(&key);
+    /// When blocks and chunks are full.
+    pub(super) fn limits(&self) -> &ChunkLimits {
+        &self.options.limits
+    }
+
+    /// Runs until done or stopped; `done` counts the items whose results have landed.
+    fn attempt(&mut self, pass: &Pass<'_>, done: &mut usize, home: &mut dyn Home) -> Result<(), Stop> {
+        let work = &pass.work;
+        pass.load_network(&mut self.machine).map_err(|fault| Stop::Fault(fault, None))?;
+        // Pieces are others every time.
+        let keeps = self.options.cache_bytes > 0 && pass.pieces.is_none();
+        let key = keeps.then(|| key(work, &self.options.limits));
+        let cached = key.map(|key| self.cache.get(&key)).unwrap_or_default();
         let (limits, first_item) = (self.options.limits, *done);
         std::thread::scope(|scope| {
             let (send, feed) = sync_channel(N_AHEAD);
@@ -170,28 +242,25 @@ impl<M: Machine> DeviceEStep<M> {
                     }
                 }
             });
-            self.fly(work, params, &plan, key, feed, stats, done, sink)
+            self.fly(pass, key, feed, done, home)
         })
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn fly(
         &mut self,
-        work: &Work<'_>,
-        params: &Params,
-        plan: &Plan,
-        key: Key,
+        pass: &Pass<'_>,
+        key: Option<Key>,
         feed: Receiver<Packed>,
-        stats: &mut Stats,
         done: &mut usize,
-        sink: &mut Option<&mut Sink<'_>>,
+        home: &mut dyn Home,
     ) -> Result<(), Stop> {
+        let plan = &pass.plan;
         let mut flights: [Option<Flight>; N_SETS] = Default::default();
         // Chunks land in any order; their results are added in theirs.
         let mut landed: BTreeMap<usize, Landed> = BTreeMap::new();
         let (mut fed, mut to_place) = (true, None);
         loop {
-            if work.monitor.stop.load(Ordering::Relaxed) {
+            if pass.work.monitor.stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted.into());
             }
             for set in 0..self.n_sets {
@@ -220,24 +289,25 @@ impl<M: Machine> DeviceEStep<M> {
                     self.host.n_chunks += 1;
                     self.host.pack_s += pack_s.unwrap_or(0.0);
                     self.host.n_cached += u64::from(pack_s.is_none());
-                    self.cache.add(key, &chunk);
-                    let flight = Flight::start(&mut self.machine, set, plan, Arc::clone(&chunk));
+                    if let Some(key) = key {
+                        self.cache.add(key, &chunk);
+                    }
+                    let settings = pass.settings(&chunk);
+                    let flight = Flight::start(&mut self.machine, set, plan, Arc::clone(&chunk), &settings);
                     flights[set] = Some(flight.map_err(|fault| stop(fault, &chunk))?);
                 }
             }
             for flight in &mut flights {
                 let Some(in_air) = flight else { continue };
                 let advanced = in_air.advance(&mut self.machine);
-                if let Some(home) = advanced.map_err(|fault| stop(fault, &in_air.chunk))? {
-                    landed.insert(home.chunk.items.start, home);
+                if let Some(results) = advanced.map_err(|fault| stop(fault, &in_air.chunk))? {
+                    landed.insert(results.chunk.items.start, results);
                     *flight = None;
                 }
             }
-            while let Some(home) = landed.remove(done) {
-                add(work, params, &home, stats, sink)?;
-                *done = home.chunk.items.end;
-                let n_docs: u64 = home.chunk.docs.iter().map(|doc| u64::from(doc.count)).sum();
-                work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
+            while let Some(results) = landed.remove(done) {
+                home.land(&results)?;
+                *done = results.chunk.items.end;
             }
             if !fed && to_place.is_none() && flights.iter().all(Option::is_none) {
                 return Ok(());
@@ -264,21 +334,17 @@ impl<M: Machine> DeviceEStep<M> {
         largest as u64 > self.machine.max_array_bytes()
     }
 
-    /// Runs, in as many attempts as it takes.
-    fn run_all(
-        &mut self,
-        work: &Work<'_>,
-        params: &Params,
-        mut sink: Option<&mut Sink<'_>>,
-    ) -> Result<Stats> {
-        let (mut stats, mut done) = (Stats::new(work.graph, work.gradients), 0);
+    /// Runs a pass, in as many attempts as it takes.
+    pub(super) fn run_pass(&mut self, pass: &Pass<'_>, home: &mut dyn Home) -> Result<()> {
+        let mut done = 0;
         let (mut n_lost, mut done_before) = (0, 0);
         loop {
-            match self.attempt(work, params, &mut stats, &mut done, &mut sink) {
-                Ok(()) => return Ok(stats),
+            match self.attempt(pass, &mut done, home) {
+                Ok(()) => return Ok(()),
                 Err(Stop::Error(error)) => return Err(error),
                 Err(Stop::TooLarge(chunk)) => {
-                    self.run_on_cpu(work, params, &chunk, &mut stats, &mut sink)?;
+                    self.tell_of_cpu(&chunk);
+                    home.run_on_cpu(pass, &chunk)?;
                     done = chunk.items.end;
                 }
                 Err(Stop::Fault(fault, of)) => {
@@ -325,15 +391,8 @@ impl<M: Machine> DeviceEStep<M> {
         }
     }
 
-    /// Runs a block that no array of the device can hold on the CPU.
-    fn run_on_cpu(
-        &mut self,
-        work: &Work<'_>,
-        params: &Params,
-        chunk: &Chunk,
-        stats: &mut Stats,
-        sink: &mut Option<&mut Sink<'_>>,
-    ) -> Result<()> {
+    /// Says once that blocks which no array of the device can hold run on the CPU.
+    fn tell_of_cpu(&mut self, chunk: &Chunk) {
         if !std::mem::replace(&mut self.told_of_cpu, true) {
             (self.on_warning)(&format!(
                 "{} documents with {} positive edges are too much for one array of {}; they, and others like them, run on the CPU",
@@ -342,15 +401,16 @@ impl<M: Machine> DeviceEStep<M> {
                 self.machine.name()
             ));
         }
-        let work = Work { items: &work.items[chunk.items.clone()], ..*work };
-        let mut forward = sink.as_mut().map(|sink| {
-            move |results: &DocResults<'_>| {
-                sink(&DocResults { first_item: chunk.items.start + results.first_item, ..*results })
-            }
-        });
-        let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
-        stats.merge(&CpuEStep::new().run(&work, params, sink)?);
-        Ok(())
+    }
+
+    /// Runs the E-step of whole documents.
+    fn run_whole(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+        let plan = Plan::new(work.graph, params, work.options, work.gradients, sink.is_some());
+        let plan = Plan { begins_on: work.kept_on.is_some() && work.options.start.searches(), ..plan };
+        let stats = Stats::new(work.graph, work.gradients);
+        let mut whole = Whole { work, params, stats, sink };
+        self.run_pass(&Pass { work: *work, params, plan, pieces: None }, &mut whole)?;
+        Ok(whole.stats)
     }
 }
 
@@ -364,14 +424,10 @@ impl<M: Machine> EStep for DeviceEStep<M> {
     }
 
     fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
-        if work.options.clamp > 0 {
-            // Pieces differ in number from document to document, and there are no kernels for them yet.
-            if !std::mem::replace(&mut self.told_of_clamp, true) {
-                (self.on_warning)("the structured bound is computed on the CPU");
-            }
-            return CpuEStep::new().run(work, params, sink);
-        }
-        let result = self.run_all(work, params, sink);
+        let result = match work.options.clamp {
+            0 => self.run_whole(work, params, sink),
+            _ => self.run_clamped(work, params, sink),
+        };
         if result.is_err() {
             self.machine.clear(); // chunks may still be in flight
         }

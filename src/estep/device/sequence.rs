@@ -17,6 +17,12 @@ pub struct Plan {
     pub gradients: bool,
     /// Whether q is read back.
     pub keep_q: bool,
+    /// Whether documents are pieces, with clamped topics and weights.
+    pub pieces: bool,
+    /// Whether topics are marked from which a search begins.
+    pub begins_on: bool,
+    /// Whether what every topic is worth alone and its log-odds are read back: what topics to clamp are chosen by.
+    pub keep_interest: bool,
     /// Topics of the network.
     pub n_topics: u32,
     /// Edges of the network: where the node parameters begin.
@@ -42,6 +48,27 @@ fn nodes(rows: &Rows) -> [Spans; 2] {
 }
 
 impl Plan {
+    /// The plan of an E-step of whole documents.
+    pub fn new(
+        graph: &Graph,
+        params: &Params,
+        options: &EStepOptions,
+        gradients: bool,
+        keep_q: bool,
+    ) -> Self {
+        Self {
+            options: options.clone(),
+            gradients,
+            keep_q,
+            pieces: false,
+            begins_on: false,
+            keep_interest: false,
+            n_topics: graph.n_topics() as u32,
+            n_edges: graph.n_edges() as u32,
+            n_levels: params.n_levels,
+        }
+    }
+
     /// One plan for each start that is tried; their order is that of [`Start::tries`].
     pub fn tries(&self) -> Vec<Self> {
         match self.options.start.tries() {
@@ -83,6 +110,7 @@ impl Plan {
             accelerate: u32::from(self.options.accelerate_r),
             tolerance: f32::INFINITY,
             inverse_temperature: 1.0,
+            pieces: u32::from(self.pieces),
             ..Args::default()
         }
     }
@@ -90,7 +118,8 @@ impl Plan {
     /// The dispatches of the start: q, and r unless a search comes first.
     pub fn start(&self, chunk: &Chunk) -> Vec<Dispatch> {
         let q_start = if self.searches() { 1.0 - Q_ON } else { Q_START };
-        let (args, mut list) = (Args { q_start, ..self.args(chunk) }, Vec::new());
+        let pieces = u32::from(self.pieces || self.begins_on);
+        let (args, mut list) = (Args { q_start, pieces, ..self.args(chunk) }, Vec::new());
         nodes(&chunk.rows).into_iter().for_each(|spans| dispatch(&mut list, &INIT_Q, spans, args));
         if !self.searches() {
             list.extend(self.settle(chunk));
@@ -100,13 +129,20 @@ impl Plan {
 
     /// The dispatches of one round of the search: every document's best flip.
     pub fn round(&self, chunk: &Chunk, rows: &Rows, round: u32) -> Vec<Dispatch> {
-        let (args, mut list) = (Args { alternation: round, ..self.args(chunk) }, Vec::new());
-        nodes(rows).into_iter().for_each(|spans| dispatch(&mut list, &FLIP_TERMS, spans, args));
-        rows.colours.iter().for_each(|&spans| dispatch(&mut list, &FLIP_GAIN, spans, args));
+        let (args, mut list) =
+            (Args { alternation: round, ..self.args(chunk) }, self.gains(chunk, rows, round));
         for _ in 1..self.n_levels {
             rows.colours.iter().rev().for_each(|&spans| dispatch(&mut list, &FLIP_CHAIN, spans, args));
         }
         dispatch(&mut list, &FLIP_BEST, rows.docs, args);
+        list
+    }
+
+    /// The dispatches that find what every topic's flip gains.
+    pub fn gains(&self, chunk: &Chunk, rows: &Rows, round: u32) -> Vec<Dispatch> {
+        let (args, mut list) = (Args { alternation: round, ..self.args(chunk) }, Vec::new());
+        nodes(rows).into_iter().for_each(|spans| dispatch(&mut list, &FLIP_TERMS, spans, args));
+        rows.colours.iter().for_each(|&spans| dispatch(&mut list, &FLIP_GAIN, spans, args));
         list
     }
 

@@ -1,6 +1,6 @@
 //! One step of every document's search; twin of shaders/flip_best.wgsl.
 
-use super::{GONE, KEPT_ON, Memory, ON_TRIAL, TRIED, is_on, listed, row_sum};
+use super::{CLAMPED, CLAMPED_ON, GONE, KEPT_ON, Memory, ON_TRIAL, TRIED, is_on, listed, row_sum};
 use crate::estep::cpu::{HOPE, MIN_GAIN, Q_ON};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
@@ -96,12 +96,12 @@ fn take_flip(memory: &mut Memory, n_nodes: usize, mut topic: usize) {
 /// Ends a trial that gained.
 fn end_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>) {
     for mark in &mut memory.node_state[3 * n_nodes + topics.start..3 * n_nodes + topics.end] {
-        *mark = (*mark as u32 & (KEPT_ON | TRIED)) as f32;
+        *mark = (*mark as u32 & (KEPT_ON | TRIED | CLAMPED)) as f32;
     }
 }
 
-/// Keeps the configuration, or takes back what was kept before a trial, and tries it without the next topic that is on; returns whether
-/// there is one.
+/// Keeps the configuration, or takes back what was kept before a trial, and tries it without the next topic that is on and not
+/// clamped; returns whether there is one.
 fn begin_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>, on_trial: bool) -> bool {
     let has_mark =
         |memory: &Memory, topic: usize, mark: u32| memory.node_state[3 * n_nodes + topic] as u32 & mark != 0;
@@ -110,12 +110,14 @@ fn begin_trial(memory: &mut Memory, n_nodes: usize, topics: Range<usize>, on_tri
         false => is_on(memory.node_state[topic]),
     };
     let tried = topics.clone().rfind(|&topic| has_mark(memory, topic, TRIED));
-    let next = topics.clone().find(|&topic| is_on(memory, topic) && tried.is_none_or(|tried| topic > tried));
+    let may_go = |topic: usize| is_on(memory, topic) && !has_mark(memory, topic, CLAMPED_ON);
+    let next = topics.clone().find(|&topic| may_go(topic) && tried.is_none_or(|tried| topic > tried));
     for topic in topics {
         let (on, is_next) = (is_on(memory, topic), next == Some(topic));
         let kept = if on { KEPT_ON } else { 0 };
         let trial = if is_next { TRIED | ON_TRIAL } else { 0 };
-        memory.node_state[3 * n_nodes + topic] = (kept | trial) as f32;
+        let mark = &mut memory.node_state[3 * n_nodes + topic];
+        *mark = (*mark as u32 & CLAMPED | kept | trial) as f32;
         memory.node_state[topic] = if on && !is_next { Q_ON } else { 1.0 - Q_ON };
     }
     next.is_some()

@@ -1,12 +1,12 @@
 //! What a flip of every topic gains; twin of shaders/flip_gain.wgsl.
 
 use super::edge_terms::node_params;
-use super::{GONE, Memory, NOWHERE, ON_TRIAL, is_on, listed, row_sum};
+use super::{CLAMPED_OFF, CLAMPED_ON, GONE, Memory, NOWHERE, ON_TRIAL, is_on, listed, row_sum};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 
 /// `g = beta(a) - S +` the terms of the children that are on; a flip gains g of a topic that is off, -g of one that is on. A topic that
-/// must stay off never gains.
+/// must stay off, or on, never gains.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub fn flip_gain(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let n_nodes = args.n_nodes as usize;
@@ -21,10 +21,11 @@ pub fn flip_gain(memory: &mut Memory, lanes: Lanes, args: &Args) {
         });
         let own = node_params(memory, args, node.id).bias + memory.node_state[2 * n_nodes + row];
         let gain = own + sum;
-        let barred = memory.node_state[3 * n_nodes + row] as u32 & (ON_TRIAL | GONE) != 0;
+        let mark = memory.node_state[3 * n_nodes + row] as u32;
         let (own, value) = match is_on(memory.node_state[row]) {
+            true if mark & CLAMPED_ON != 0 => (own, -NOWHERE),
             true => (own, -gain),
-            false if barred => (-NOWHERE, -NOWHERE),
+            false if mark & (ON_TRIAL | GONE | CLAMPED_OFF) != 0 => (-NOWHERE, -NOWHERE),
             false => (gain, gain),
         };
         (memory.node_state[n_nodes + row], memory.node_state[2 * n_nodes + row]) = (own, value);

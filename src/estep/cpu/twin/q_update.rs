@@ -1,12 +1,14 @@
 //! q of the topics of one colour; twin of shaders/q_update.wgsl.
 
 use super::edge_terms::node_params;
-use super::{Memory, listed, row_sum};
+use super::{CLAMPED_OFF, CLAMPED_ON, Memory, listed, row_sum};
+use crate::estep::PULL;
 use crate::estep::device::{Args, Lanes};
 use crate::numeric::sigmoid;
 use multiversion::multiversion;
 
 /// `q = sigmoid(g / T)` (Eqs. 11, 12); a topic that moved more than the tolerance keeps its document at work.
+/// The log-odds of clamped topics are pulled up or down.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub fn q_update(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let rows = std::mem::take(&mut memory.rows);
@@ -23,7 +25,15 @@ pub fn q_update(memory: &mut Memory, lanes: Lanes, args: &Args) {
             [memory.slots[s].m * q_of(memory.slots[s].child)]
         });
         let g = from_parents + from_children;
-        let logit = (g + node_params(memory, args, node.id).bias) * args.inverse_temperature;
+        let mark =
+            if args.pieces != 0 { memory.node_state[3 * args.n_nodes as usize + row] as u32 } else { 0 };
+        let pull = match mark {
+            _ if mark & CLAMPED_ON != 0 => PULL,
+            _ if mark & CLAMPED_OFF != 0 => -PULL,
+            _ => 0.0,
+        };
+        let bias = node_params(memory, args, node.id).bias + pull;
+        let logit = (g + bias) * args.inverse_temperature;
         let q = sigmoid(logit);
         // Bits of non-negative numbers are ordered as the numbers, and NaN above all.
         if (q - memory.node_state[row]).abs().to_bits() > args.tolerance.to_bits() {
