@@ -16,6 +16,7 @@ pub struct Case {
     pub alignment: Alignment,
     pub items: Vec<Item>,
     pub options: EStepOptions,
+    pub kept_on: Option<OnLists>,
     pub device: DeviceOptions,
 }
 
@@ -25,7 +26,7 @@ impl Case {
         let (corpus, alignment) = corpus_of(&network, docs);
         let items = Item::each(&(0..corpus.n_docs() as u32).collect::<Vec<_>>());
         let (name, options, device) = (name.to_owned(), EStepOptions::default(), DeviceOptions::default());
-        Self { name, network, corpus, alignment, items, options, device }
+        Self { name, network, corpus, alignment, items, options, kept_on: None, device }
     }
 
     /// Documents sampled from a preset's random network.
@@ -68,7 +69,8 @@ impl Case {
 
     /// Runs it, and gives the error if there is one.
     pub fn try_on(&self, estep: &mut dyn EStep, monitor: &Monitor) -> noisyor::Result<Ran> {
-        run_on(estep, &self.network, self.docs(), &self.items, &self.options, monitor)
+        let kept_on = self.kept_on.as_ref();
+        run_on(estep, &self.network, self.docs(), &self.items, &self.options, kept_on, monitor)
     }
 
     /// Runs it, every document once.

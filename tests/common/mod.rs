@@ -7,7 +7,7 @@ pub mod gpu;
 use noisyor::corpus::{Alignment, Corpus, Docs, Item, align};
 use noisyor::estep::cpu::{CpuEStep, Probe};
 use noisyor::estep::oracle::{Oracle, Point};
-use noisyor::estep::{Bound, DocResults, EStep, EStepOptions, Monitor, Params, Stats, Work};
+use noisyor::estep::{Bound, DocResults, EStep, EStepOptions, Monitor, OnLists, Params, Stats, Work};
 use noisyor::network::{Graph, Names, Network, Weights, load_bytes};
 use noisyor::numeric::f64::{beta, log1mexp};
 use rand::{RngExt, SeedableRng};
@@ -268,7 +268,7 @@ pub fn run_docs(network: &Network, docs: &[Vec<u32>], options: &EStepOptions) ->
 
 /// The fast path over items.
 pub fn run_items(network: &Network, docs: Docs<'_>, items: &[Item], options: &EStepOptions) -> Ran {
-    run_on(&mut CpuEStep::new(), network, docs, items, options, &Monitor::default()).unwrap()
+    run_on(&mut CpuEStep::new(), network, docs, items, options, None, &Monitor::default()).unwrap()
 }
 
 /// A backend over items.
@@ -278,6 +278,7 @@ pub fn run_on(
     docs: Docs<'_>,
     items: &[Item],
     options: &EStepOptions,
+    kept_on: Option<&OnLists>,
     monitor: &Monitor,
 ) -> noisyor::Result<Ran> {
     let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
@@ -293,7 +294,7 @@ pub fn run_on(
         }
         Ok(())
     };
-    let work = Work { graph: &network.graph, docs, items, options, gradients: true, kept_on: None, monitor };
+    let work = Work { graph: &network.graph, docs, items, options, gradients: true, kept_on, monitor };
     let stats = estep.run(&work, &params, Some(&mut sink))?;
     Ok(Ran { elbo, q, stats })
 }

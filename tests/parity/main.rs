@@ -7,6 +7,7 @@ mod clamp;
 mod common;
 mod estep;
 mod independence;
+mod kept;
 mod kernels;
 mod shapes;
 mod training;
