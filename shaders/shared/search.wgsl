@@ -17,3 +17,5 @@ const KEPT_ON: u32 = 1u;
 const TRIED: u32 = 2u;
 const ON_TRIAL: u32 = 4u;
 const GONE: u32 = 8u;
+// The last of a chain that came on in the last round; what is kept is the configuration before it.
+const CHAIN: u32 = 64u;

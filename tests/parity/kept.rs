@@ -34,13 +34,13 @@ fn searches_from_kept_configurations_agree() {
 #[test]
 fn lists_find_their_documents_in_every_chunk() {
     let limits = ChunkLimits { block_docs: 7, block_size: 1 << 20, chunk_size: 500 };
-    let case = kept(Case::sample(300).limits(limits), 4);
+    let case = kept(Case::preset("tiny", 600).limits(limits), 4);
     assert!(case.chunks().len() > 3);
     let cpu = assert_parity(&case);
     // Where a search begins matters: otherwise their agreement would say nothing.
     let cold = Case { kept_on: None, ..case }.on_cpu();
     let n_other = cpu.elbo.iter().zip(&cold.elbo).filter(|(a, b)| (*a - *b).abs() > 0.01).count();
-    assert!(n_other > 3, "{n_other} documents of 300 end elsewhere");
+    assert!(n_other > 3, "{n_other} documents of 600 end elsewhere");
 }
 
 #[test]

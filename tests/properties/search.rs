@@ -1,6 +1,8 @@
 //! The search for a configuration that the greedy start begins with.
 
 use super::*;
+use noisyor::estep::cpu::CpuEStep;
+use noisyor::estep::{Monitor, OnLists};
 
 #[test]
 fn two_narrow_topics_take_the_place_of_a_broad_one() {
@@ -53,6 +55,47 @@ fn bounds_are_hardly_ever_below_the_best_configuration() {
         }
     }
     println!("{n_below} of {n_docs} documents below their best configuration, by {lost:.2} nats in all");
-    // 19 were seen, and 41 without trials.
-    assert!(100 * n_below <= 3 * n_docs, "{n_below} of {n_docs}");
+    // 7 were seen; 19 where chains that did not gain stayed, and 41 without trials.
+    assert!(100 * n_below <= n_docs, "{n_below} of {n_docs}");
+}
+
+#[test]
+fn a_search_that_begins_at_the_best_configuration_never_ends_below_it() {
+    let options = EStepOptions { bound: Bound::Full, ..EStepOptions::default() };
+    let mut n_rescued = 0;
+    for (_, network, docs) in random_cases(200, 8, 12) {
+        let (corpus, alignment) = corpus_of(&network, docs.iter().cloned());
+        let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
+        let mut probe = Probe::empty(&network.graph, options.bound, &params);
+        let (mut lists, mut best) = (OnLists::default(), Vec::new());
+        for (doc_ix, tokens) in docs.iter().enumerate() {
+            let states = (0u32..1 << network.graph.n_topics())
+                .map(|states| (log_joint(&network, tokens, states), states));
+            let (joint, states) = states.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+            probe.load(&alignment.docs(&corpus), doc_ix as u32);
+            lists
+                .push(&probe.topics().iter().map(|topic| (states >> topic & 1) as f32).collect::<Vec<f32>>());
+            best.push(joint);
+        }
+        let items = Item::each(&(0..docs.len() as u32).collect::<Vec<_>>());
+        let (monitor, all_off) = (Monitor::default(), run_docs(&network, &docs, &options).elbo);
+        let run = |kept_on| {
+            run_on(
+                &mut CpuEStep::new(),
+                &network,
+                alignment.docs(&corpus),
+                &items,
+                &options,
+                kept_on,
+                &monitor,
+            )
+        };
+        let elbo = run(Some(&lists)).unwrap().elbo;
+        assert_eq!(run(None).unwrap().elbo, all_off);
+        for (doc_ix, (elbo, best)) in elbo.iter().zip(&best).enumerate() {
+            assert!(*elbo > best - 1e-3, "document {doc_ix}: {elbo} below {best}");
+            n_rescued += usize::from(all_off[doc_ix] < best - 1e-3);
+        }
+    }
+    assert!(n_rescued >= 3, "{n_rescued} end lower from nothing: nothing to see");
 }

@@ -22,26 +22,26 @@ fn losses(data: &Data, keep_starts: bool) -> (f64, f64) {
 }
 
 #[test]
-fn full_batch_em_hardly_loses_where_starts_are_kept() {
-    // Every topic is a parent of every token: configurations compete, and searches from nothing change their minds.
+fn full_batch_em_does_not_lose_where_starts_are_kept() {
+    // Every topic is a parent of every token, so configurations compete.
     let rng = &mut ChaCha8Rng::seed_from_u64(5);
-    let (n_topics, n_tokens) = (8, 30);
+    let (n_topics, n_tokens) = (16, 40);
     let mut edges = Vec::new();
     for topic in 0..n_topics as u32 {
         edges.extend((0..n_tokens as u32).map(|token| {
-            (topic, n_topics as u32 + token, rng.random_range(0.0f64..1.0).powi(3) * 2.0 + 0.01)
+            (topic, n_topics as u32 + token, rng.random_range(0.0f64..1.0).powi(4) * 3.0 + 0.001)
         }));
     }
-    let mut leak: Vec<f64> = (0..n_topics).map(|_| rng.random_range(0.1..0.4)).collect();
-    leak.extend((0..n_tokens).map(|_| rng.random_range(0.01..0.1)));
-    let data = Data::sampled(network_of(n_topics, n_tokens, &edges, leak), 1500);
+    let mut leak: Vec<f64> = (0..n_topics).map(|_| rng.random_range(0.05..0.3)).collect();
+    leak.extend((0..n_tokens).map(|_| rng.random_range(0.001..0.05)));
+    let data = Data::sampled(network_of(n_topics, n_tokens, &edges, leak), 500);
     let ((lost_cold, end_cold), (lost_kept, end_kept)) = (losses(&data, false), losses(&data, true));
     println!(
-        "cold: an epoch loses up to {lost_cold:.5}, ends at {end_cold:.4}; kept: {lost_kept:.5}, {end_kept:.4}"
+        "from nothing: an epoch loses up to {lost_cold:.5}, ends at {end_cold:.4}; kept: {lost_kept:.5}, {end_kept:.4}"
     );
-    assert!(lost_kept <= 1e-3, "an epoch lost {lost_kept} nats a document");
-    assert!(lost_kept < lost_cold, "starts from nothing lose no more: {lost_cold}");
-    assert!(end_kept > end_cold - 0.01, "kept starts end at {end_kept}, others at {end_cold}");
+    assert!(lost_kept <= 1e-4, "an epoch lost {lost_kept} nats a document");
+    assert!(end_kept > end_cold - 0.1, "kept starts end at {end_kept}, others at {end_cold}");
+    assert_ne!(end_kept, end_cold, "nothing was kept");
 }
 
 #[test]

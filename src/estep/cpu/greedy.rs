@@ -9,8 +9,8 @@
 //!
 //! The search begins with all topics off and takes the best flip while one gains. A topic may come on together with a chain of
 //! its ancestors: in deep networks a topic often pays only if its parent is on, and the parent only if the topic is. What a chain is
-//! worth is added up from its topics, which is too much where they explain the same child; so a topic that goes off again stays
-//! off until the climb is over, and there is no going round in circles.
+//! worth is added up from its topics, which is too much where they explain the same child; so a chain that did not gain, but on trial,
+//! is undone, and its last topic stays off until the climb is over, as does a topic that goes off: there is no going round in circles.
 //!
 //! The first topics that come on are often too broad: they explain much of the document and forbid much of what is not in it, where
 //! two narrow ones would explain as much for less. Both are never better than the broad one and one of them, so no flip gets there.
@@ -230,20 +230,40 @@ impl DocState {
             if won + HOPE * gain <= MIN_GAIN {
                 break;
             }
-            let comes_on = self.q[topic] == 0.0;
+            let (comes_on, first) = (self.q[topic] == 0.0, topic);
+            let mut gained = 0.0;
             loop {
                 let above = if field.deep && comes_on { self.search.above[topic - begin] } else { NONE };
                 let gain = self.search.gain[topic - begin];
-                won += if comes_on { gain } else { -gain };
+                gained += if comes_on { gain } else { -gain };
                 self.flip(batch, field, topic);
                 if above == NONE {
                     break;
                 }
                 topic = above as usize;
             }
+            // On trial it is the end that counts.
+            if topic != first && gained <= 0.0 && won == NOTHING_LOST {
+                self.undo_chain(batch, field, (first, topic));
+            } else {
+                won += gained;
+            }
         }
         self.search.unbar(batch, field);
         won
+    }
+
+    /// Undoes a chain that came on: its last topic stays off until the climb is over.
+    #[inline(always)]
+    fn undo_chain(&mut self, batch: &Batch, field: Field, (mut topic, last): (usize, usize)) {
+        let begin = field.nodes.0;
+        while topic != last {
+            self.flip(batch, field, topic);
+            self.search.barred.pop();
+            self.search.is_barred[topic - begin] = false;
+            topic = self.search.above[topic - begin] as usize;
+        }
+        self.flip(batch, field, last);
     }
 
     /// The topic whose flip gains most, and how much; of several, the first.

@@ -1,6 +1,6 @@
 //! One step of every document's search; twin of shaders/flip_best.wgsl.
 
-use super::{CLAMPED, CLAMPED_ON, GONE, KEPT_ON, Memory, ON_TRIAL, TRIED, is_on, listed, row_sum};
+use super::{CHAIN, CLAMPED, CLAMPED_ON, GONE, KEPT_ON, Memory, ON_TRIAL, TRIED, is_on, listed, row_sum};
 use crate::estep::cpu::{HOPE, MIN_GAIN, Q_ON};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
@@ -25,10 +25,21 @@ pub fn flip_best(memory: &mut Memory, lanes: Lanes, args: &Args) {
             if node < tokens.start { part(node) } else { state[2 * n_nodes + node] }
         });
         let won = if on_trial { joint - memory.doc_bounds[row] } else { 0.0 };
+        let chained = topics.clone().any(|topic| state[3 * n_nodes + topic] as u32 & CHAIN != 0);
+        if chained && joint <= memory.doc_bounds[row] {
+            undo_chain(memory, n_nodes, topics);
+            memory.doc_state[row] = args.alternation + 1;
+            continue;
+        }
+        clear_marks(memory, n_nodes, topics.clone(), CHAIN);
         let flip = best_flip(memory, n_nodes, topics.clone());
         let moves = match flip.filter(|&(gain, _)| won + HOPE * gain > MIN_GAIN) {
             Some((_, topic)) => {
-                take_flip(memory, n_nodes, topic);
+                let last = take_flip(memory, n_nodes, topic);
+                if last != topic && !on_trial {
+                    keep_before(memory, n_nodes, topics, (topic, last));
+                    memory.doc_bounds[row] = joint;
+                }
                 true
             }
             None if won > MIN_GAIN => {
@@ -74,22 +85,62 @@ fn best_flip(memory: &Memory, n_nodes: usize, topics: Range<usize>) -> Option<(f
     flip
 }
 
-/// A topic that comes on brings its chain of ancestors; one that goes off stays off until the climb is over.
-fn take_flip(memory: &mut Memory, n_nodes: usize, mut topic: usize) {
+/// A topic that comes on brings its chain of ancestors, the last of which is returned; one that goes off stays off until the climb is
+/// over.
+fn take_flip(memory: &mut Memory, n_nodes: usize, mut topic: usize) -> usize {
     if is_on(memory.node_state[topic]) {
         memory.node_state[topic] = 1.0 - Q_ON;
         let mark = &mut memory.node_state[3 * n_nodes + topic];
         *mark = (*mark as u32 | GONE) as f32;
-        return;
+        return topic;
     }
     loop {
         memory.node_state[topic] = Q_ON;
-        let (begin, end) = (memory.nodes[topic].edge_begin, memory.nodes[topic + 1].edge_begin);
-        if begin == end || memory.edge_state[begin as usize].r < 0.0 {
+        match above(memory, topic) {
+            Some(above) => topic = above,
+            None => return topic,
+        }
+    }
+}
+
+/// The ancestor that comes on with a topic that is off.
+fn above(memory: &Memory, topic: usize) -> Option<usize> {
+    let (begin, end) = (memory.nodes[topic].edge_begin as usize, memory.nodes[topic + 1].edge_begin as usize);
+    let has_above = begin < end && memory.edge_state[begin].r >= 0.0;
+    has_above.then(|| memory.edges[begin + memory.edge_state[begin].r as usize].parent as usize)
+}
+
+/// Keeps the configuration before a chain came on, and marks the chain's last topic.
+fn keep_before(memory: &mut Memory, n_nodes: usize, topics: Range<usize>, (first, last): (usize, usize)) {
+    for topic in topics {
+        let mark = memory.node_state[3 * n_nodes + topic] as u32 & !KEPT_ON;
+        let kept = if is_on(memory.node_state[topic]) { KEPT_ON } else { 0 };
+        memory.node_state[3 * n_nodes + topic] = (mark | kept) as f32;
+    }
+    let mut topic = first;
+    loop {
+        let mark = memory.node_state[3 * n_nodes + topic] as u32 & !KEPT_ON;
+        memory.node_state[3 * n_nodes + topic] = (mark | if topic == last { CHAIN } else { 0 }) as f32;
+        if topic == last {
             break;
         }
-        let place = memory.edge_state[begin as usize].r as usize;
-        topic = memory.edges[begin as usize + place].parent as usize;
+        topic = above(memory, topic).unwrap_or(last);
+    }
+}
+
+/// Goes back to the configuration before a chain; its last topic stays off until the climb is over.
+fn undo_chain(memory: &mut Memory, n_nodes: usize, topics: Range<usize>) {
+    for topic in topics {
+        let mark = memory.node_state[3 * n_nodes + topic] as u32;
+        memory.node_state[topic] = if mark & KEPT_ON != 0 { Q_ON } else { 1.0 - Q_ON };
+        let gone = if mark & CHAIN != 0 { GONE } else { 0 };
+        memory.node_state[3 * n_nodes + topic] = (mark & !CHAIN | gone) as f32;
+    }
+}
+
+fn clear_marks(memory: &mut Memory, n_nodes: usize, topics: Range<usize>, marks: u32) {
+    for mark in &mut memory.node_state[3 * n_nodes + topics.start..3 * n_nodes + topics.end] {
+        *mark = (*mark as u32 & !marks) as f32;
     }
 }
 

@@ -52,6 +52,8 @@ pub const KEPT_ON: u32 = 1;
 const TRIED: u32 = 2;
 const ON_TRIAL: u32 = 4;
 const GONE: u32 = 8;
+/// Mark of the last of a chain that came on in the last round.
+const CHAIN: u32 = 64;
 /// Mark of a piece's topic that is clamped on; it stays.
 pub const CLAMPED_ON: u32 = 16;
 /// Mark of a topic that is clamped off.
