@@ -80,6 +80,11 @@ impl Pieces {
         self.chosen.truncate(most as usize);
     }
 
+    /// No document.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+    }
+
     /// The topics to clamp, counted from the document's first.
     #[inline(always)]
     pub(super) fn chosen(&self) -> impl ExactSizeIterator<Item = u32> {

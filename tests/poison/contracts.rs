@@ -155,21 +155,34 @@ impl Contract {
         };
         let has_mark = |topic: usize, mark: u32| state(3, topic) as u32 & mark != 0;
         let on_trial = topics.clone().any(|topic| has_mark(topic, 4));
-        let flips = topics.clone().any(|topic| state(2, topic) > MIN_GAIN);
+        let best = topics.clone().map(|topic| (state(2, topic), topic)).filter(|(gain, _)| *gain > MIN_GAIN);
+        let best = best.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let chained = topics.clone().any(|topic| has_mark(topic, 64));
+        let parts = topics.clone().map(|topic| if state(0, topic) > 0.5 { state(1, topic) } else { 0.0 });
+        let joint: f32 = parts.sum::<f32>() + tokens.clone().map(|token| state(2, token)).sum::<f32>();
+        let undoes = chained && joint <= f32::from_bits(memory[&Array::DocBounds][row]);
+        // A chain comes on: the configuration before it is kept.
+        let has_above = |topic: usize| {
+            let begin = chunk.nodes[topic].edge_begin as usize;
+            begin < chunk.nodes[topic + 1].edge_begin as usize
+                && f32::from_bits(memory[&Array::EdgeState][2 * begin]) >= 0.0
+        };
+        let chains = best.is_some_and(|(_, topic)| state(0, topic) < 0.5 && has_above(topic));
         for topic in topics.clone() {
             self.read(Array::NodeState, [0, 1, 2, 3].map(|section| section * n_nodes + topic));
             let edges = chunk.nodes[topic].edge_begin as usize..chunk.nodes[topic + 1].edge_begin as usize;
             self.read(Array::EdgeState, edges.take(1).map(|e| 2 * e));
         }
         self.read(Array::NodeState, tokens.map(|token| 2 * n_nodes + token));
-        self.read(Array::DocBounds, on_trial.then_some(row));
+        self.read(Array::DocBounds, (on_trial || chained).then_some(row));
         self.may_write.insert((Array::DocState, row), args.alternation + 1);
         for topic in topics.clone() {
             let flipped: f32 = if state(0, topic) > 0.5 { 1.0 - Q_ON } else { Q_ON };
             self.may_write.insert((Array::NodeState, topic), flipped.to_bits());
         }
         self.write(Array::NodeState, topics.map(|topic| 3 * n_nodes + topic));
-        self.write(Array::DocBounds, (!flips && !on_trial).then_some(row));
+        let keeps = !on_trial && !undoes && (best.is_none() || chains);
+        self.write(Array::DocBounds, keeps.then_some(row));
     }
 
     fn positions(chunk: &Chunk, owner: usize) -> impl Iterator<Item = usize> {

@@ -59,19 +59,27 @@ impl OneDoc<'_> {
     }
 }
 
+/// Documents and how to run them.
+#[derive(Clone, Copy)]
+pub(super) struct SomeDocs<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) batch: &'a Batch,
+    pub(super) params: &'a Params,
+    pub(super) options: &'a EStepOptions,
+    /// The topics that each begins with, where they were kept.
+    pub(super) kept_on: Option<OnListsReader<'a>>,
+}
+
 /// Runs all documents of a batch. Everything called from here is inlined, so that it is compiled for the
 /// widest vectors this machine has.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub(super) fn run_batch(
-    graph: &Graph,
-    batch: &Batch,
-    params: &Params,
-    options: &EStepOptions,
-    mut kept_on: Option<OnListsReader<'_>>,
+    docs: SomeDocs<'_>,
     state: &mut DocState,
     mut sums: Option<&mut Accumulator>,
     totals: &mut Stats,
 ) {
+    let SomeDocs { graph, batch, params, options, mut kept_on } = docs;
     state.start(batch);
     for doc_ix in 0..batch.n_docs() {
         let doc = OneDoc { graph, batch, doc_ix, params, options };

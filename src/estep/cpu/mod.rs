@@ -22,7 +22,7 @@ use crate::batch::{BLOCK_DOCS, Batch, Packer};
 use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
 use crate::network::Graph;
-use document::DocState;
+use document::{DocState, SomeDocs};
 use gradient::Accumulator;
 use in_order::in_order;
 use std::sync::Mutex;
@@ -156,16 +156,9 @@ impl Worker {
             let n_packed = self.packer.pack(work.graph, &work.docs, rest, PART_SIZE, &mut self.batch);
             let sums = work.gradients.then_some(&mut self.sums);
             let kept_on = work.kept_on.map(|lists| lists.from(first_item + done));
-            document::run_batch(
-                work.graph,
-                &self.batch,
-                params,
-                work.options,
-                kept_on,
-                &mut self.state,
-                sums,
-                &mut totals,
-            );
+            let (graph, batch, options) = (work.graph, &self.batch, work.options);
+            let docs = SomeDocs { graph, batch, params, options, kept_on };
+            document::run_batch(docs, &mut self.state, sums, &mut totals);
             if let Some(bad) = self.state.elbo.iter().position(|elbo| !elbo.is_finite()) {
                 return Err(not_finite(rest[bad], self.state.elbo[bad]));
             }

@@ -1,8 +1,7 @@
 //! One document on the fast path: its E-step as the backend runs it, for `explain`; the best r at a q that others found, for
 //! refinement; and single updates, for checking them against exact answers.
 
-use super::clamp::Clamped;
-use super::document::{self, DocState, OneDoc};
+use super::document::{self, DocState, OneDoc, SomeDocs};
 use super::gradient::Accumulator;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::update_r;
@@ -62,18 +61,11 @@ impl<'a> Probe<'a> {
     /// totals. Where topics were clamped, q is the mean over the [`Probe::pieces`], and r is yet to be taken from one of them.
     pub fn solve(&mut self, options: &EStepOptions) -> Stats {
         // Pieces of an earlier E-step are none of this one.
-        self.state.clamped = Clamped::default();
+        self.state.clamped.pieces.clear();
         let mut totals = Stats::default();
-        document::run_batch(
-            self.graph,
-            &self.batch,
-            self.params,
-            options,
-            None,
-            &mut self.state,
-            None,
-            &mut totals,
-        );
+        let Self { graph, ref batch, params, .. } = *self;
+        let docs = SomeDocs { graph, batch, params, options, kept_on: None };
+        document::run_batch(docs, &mut self.state, None, &mut totals);
         self.refresh();
         totals
     }
