@@ -68,10 +68,10 @@ pub(in crate::cli) struct TrainingArgs {
     /// Epochs between evaluations
     #[arg(long, default_value_t = TrainOptions::default().eval_every, value_name = "N")]
     eval_every: u32,
-    /// Begin a document's search where its E-step ended in the last epoch, instead of with all topics off: EM then hardly ever loses.
-    /// Takes a few bytes a document [default: yes with --batch full, else no]
-    #[arg(long, value_name = "yes|no", value_parser = parse_yes)]
-    keep_starts: Option<bool>,
+    /// Begin a document's search where its E-step ended in the last epoch, instead of with all topics off: full-batch EM then loses
+    /// nothing of the training bound. Takes a few bytes a document
+    #[arg(long)]
+    keep_starts: bool,
     /// Run the E-step of identical documents one by one instead of once
     #[arg(long)]
     no_share: bool,
@@ -103,14 +103,6 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
     match text {
         "full" => Ok(BatchSize::Full),
         _ => text.parse().map(BatchSize::Docs).map_err(|_| "a number of documents, or 'full'".to_owned()),
-    }
-}
-
-fn parse_yes(text: &str) -> Result<bool, String> {
-    match text {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => Err("'yes' or 'no'".to_owned()),
     }
 }
 
@@ -158,9 +150,7 @@ impl TrainingArgs {
                 StepRule::Adam { rate: self.rate.unwrap_or(0.02), schedule: schedule(RateSchedule::Cosine) }
             }
         };
-        let is_full_em = self.batch == Some(BatchSize::Full) && self.step == StepArg::Em;
         TrainOptions {
-            keep_starts: self.keep_starts.unwrap_or(is_full_em && estep.start.searches() && estep.clamp == 0),
             estep,
             step,
             floor: self.floor,
@@ -184,6 +174,7 @@ impl TrainingArgs {
             renew: self.renew.map(|rounds| RenewOptions { rounds, ..RenewOptions::default() }),
             prior: update.and_then(UpdateArgs::prior),
             share_identical: !self.no_share,
+            keep_starts: self.keep_starts,
             seed,
         }
         .check()
