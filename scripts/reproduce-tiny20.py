@@ -112,7 +112,7 @@ def table(out, seconds):
         print(f"| **{name}** | {' | '.join(bounds)} | {times} |")
     print(
         "\nIn bold: means ± two standard deviations over five 70/30 splits, `scripts/reproduce-tiny20.sh DATA`"
-        f" ({int(seconds) / 60:.0f} min with the figure below). Columns are the bound that is evaluated, and the log-likelihood as `eval --likelihood=20`"
+        f" ({int(seconds) / 60:.0f} min with the figure below). Columns are the bound that is evaluated, and the log-likelihood as `eval --likelihood=5`"
         " estimates it; the published ones are sums over the configurations that a sampler met, which are lower bounds. Choices were made on a"
         " tenth of the training part. Published figures are over other splits.\n"
         "\n![The bound against epochs for several c](fig4-c-sweep.svg)\n"

@@ -28,7 +28,7 @@ const PART: (usize, f64) = (1 << 16, 20.0);
 /// made of them, one ahead and two in flight.
 const CHUNKS: (f64, f64) = (1.0, 5.0);
 /// A list of the topics that were on in a document: bytes, and bytes for each of its tokens.
-const ON_LIST: (f64, f64) = (1.0, 0.5);
+const ON_LIST: (f64, f64) = (1.0, 0.25);
 /// What the allocator keeps of what comes and goes.
 const SLACK: f64 = 1.25;
 
