@@ -2,6 +2,7 @@
 
 use crate::batch::BLOCK_DOCS;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Topics that are on in each of consecutive documents, by their places in the document's local model. Places are of one graph
 /// and one bound.
@@ -17,14 +18,17 @@ pub struct OnLists {
 impl OnLists {
     /// Adds a document, by the q of its topics: those above 1/2 are on.
     pub fn push(&mut self, q: &[f32]) {
+        self.push_places((0u32..).zip(q).filter(|(_, q)| **q > 0.5).map(|(place, _)| place));
+    }
+
+    fn push_places(&mut self, on: impl Iterator<Item = u32> + Clone) {
         if self.n_docs.is_multiple_of(BLOCK_DOCS) {
             self.blocks.push(self.bytes.len() as u64);
         }
         self.n_docs += 1;
-        let on = || (0u32..).zip(q).filter(|(_, q)| **q > 0.5).map(|(place, _)| place);
-        self.write(on().count() as u32);
+        self.write(on.clone().count() as u32);
         let mut next = 0;
-        for place in on() {
+        for place in on {
             self.write(place - next);
             next = place + 1;
         }
@@ -48,6 +52,16 @@ impl OnLists {
             reader.next_into(&mut Vec::new());
         }
         reader
+    }
+
+    /// The lists of some of the documents.
+    pub fn part(&self, docs: Range<usize>) -> Self {
+        let (mut part, mut reader, mut places) = (Self::default(), self.from(docs.start), Vec::new());
+        for _ in docs {
+            reader.next_into(&mut places);
+            part.push_places(places.iter().copied());
+        }
+        part
     }
 
     fn write(&mut self, mut number: u32) {
@@ -122,6 +136,11 @@ mod tests {
             reader.next_into(&mut places);
             assert!(places.is_empty(), "nothing is on behind the end");
         }
+        let (part, mut places) = (lists.part(BLOCK_DOCS - 3..BLOCK_DOCS + 9), Vec::new());
+        assert_eq!(part.n_docs(), 12);
+        let mut reader = part.from(5);
+        reader.next_into(&mut places);
+        assert_eq!(places, expected[BLOCK_DOCS + 2]);
     }
 
     #[test]

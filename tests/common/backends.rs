@@ -63,6 +63,20 @@ impl Case {
         self
     }
 
+    /// Searches begin at configurations chosen at random, most of them poor.
+    pub fn beginning_at_random(mut self, seed: u64) -> Self {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let mut lists = OnLists::default();
+        for chunk in self.chunks() {
+            for doc_ix in 0..chunk.n_docs() {
+                let q: Vec<f32> = chunk.topics(doc_ix).map(|_| rng.random_range(0.0..0.6)).collect();
+                lists.push(&q);
+            }
+        }
+        self.kept_on = Some(lists);
+        self
+    }
+
     pub fn docs(&self) -> Docs<'_> {
         self.alignment.docs(&self.corpus)
     }

@@ -180,6 +180,18 @@ fn nothing_fits_and_everything_runs_on_the_cpu() {
 }
 
 #[test]
+fn kept_starts_follow_their_documents_to_the_cpu() {
+    let limits = ChunkLimits { chunk_size: 1, ..several_chunks().device.limits };
+    let case = Case::preset("tiny", 1_000).limits(limits).beginning_at_random(1);
+    assert!(case.chunks().len() > 3);
+    let cpu = case.on_cpu();
+    let cold = Case { kept_on: None, ..case.clone() }.on_cpu();
+    assert!(cpu.q != cold.q, "nothing to see");
+    let (ran, _) = with_arrays(&case, TwinMachine::new(), 16);
+    assert!(ran.q == cpu.q, "not the CPU's results");
+}
+
+#[test]
 fn what_a_gpu_refused_is_forgotten_once_it_is_cleared() {
     let Some(mut machine) = gpu_machine(GpuOptions::default()) else { return };
     machine.reserve(0, Array::Docs, 64).unwrap();

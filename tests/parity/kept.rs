@@ -3,38 +3,21 @@
 use super::*;
 use noisyor::estep::OnLists;
 
-/// Lists of topics at random, most of them poor.
-fn random_lists(case: &Case, seed: u64) -> OnLists {
-    let rng = &mut ChaCha8Rng::seed_from_u64(seed);
-    let mut lists = OnLists::default();
-    for chunk in case.chunks() {
-        for doc_ix in 0..chunk.n_docs() {
-            let q: Vec<f32> = chunk.topics(doc_ix).map(|_| rng.random_range(0.0..0.6)).collect();
-            lists.push(&q);
-        }
-    }
-    lists
-}
-
-fn kept(case: Case, seed: u64) -> Case {
-    Case { kept_on: Some(random_lists(&case, seed)), ..case }
-}
-
 #[test]
 fn searches_from_kept_configurations_agree() {
     for bound in [Bound::Tail, Bound::Local, Bound::Full] {
         let options = EStepOptions { bound, ..EStepOptions::default() };
-        assert_parity(&kept(Case::sample(300).options(options.clone()), 1));
-        assert_parity(&kept(Case::preset("tiny", 300).options(options), 2));
+        assert_parity(&Case::sample(300).options(options.clone()).beginning_at_random(1));
+        assert_parity(&Case::preset("tiny", 300).options(options).beginning_at_random(2));
     }
     let best = EStepOptions { start: Start::Best, ..EStepOptions::default() };
-    assert_parity(&kept(Case::sample(300).options(best), 3));
+    assert_parity(&Case::sample(300).options(best).beginning_at_random(3));
 }
 
 #[test]
 fn lists_find_their_documents_in_every_chunk() {
     let limits = ChunkLimits { block_docs: 7, block_size: 1 << 20, chunk_size: 500 };
-    let case = kept(Case::preset("tiny", 600).limits(limits), 4);
+    let case = Case::preset("tiny", 600).limits(limits).beginning_at_random(4);
     assert!(case.chunks().len() > 3);
     let cpu = assert_parity(&case);
     // Where a search begins matters: otherwise their agreement would say nothing.
@@ -46,7 +29,7 @@ fn lists_find_their_documents_in_every_chunk() {
 #[test]
 fn a_start_without_a_search_does_not_look_at_lists() {
     let case = Case::sample(200).options(EStepOptions { start: Start::Plain, ..EStepOptions::default() });
-    let kept = kept(case.clone(), 5);
+    let kept = case.clone().beginning_at_random(5);
     assert_eq!(case.on_cpu().elbo, kept.on_cpu().elbo);
     assert_eq!(case.on_twins().elbo, kept.on_twins().elbo);
 }

@@ -141,7 +141,9 @@ impl Home for Whole<'_, '_, '_> {
     }
 
     fn run_on_cpu(&mut self, _: &Pass<'_>, chunk: &Arc<Chunk>) -> Result<()> {
-        let work = Work { items: &self.work.items[chunk.items.clone()], ..*self.work };
+        let kept_on = self.work.kept_on.map(|lists| lists.part(chunk.items.clone()));
+        let items = &self.work.items[chunk.items.clone()];
+        let work = Work { items, kept_on: kept_on.as_ref(), ..*self.work };
         let mut forward = self.sink.as_mut().map(|sink| {
             move |results: &DocResults<'_>| {
                 sink(&DocResults { first_item: chunk.items.start + results.first_item, ..*results })
