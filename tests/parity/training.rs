@@ -64,13 +64,10 @@ fn cpu_and_gpu_train_the_same_model() {
     assert!(after_5 <= PARITY_TRAINED.0 && at_the_end <= PARITY_TRAINED.1);
 }
 
-#[test]
-fn the_structured_bound_trains_the_same_model() {
+/// Two epochs come to the same held-out bounds on CPU, twins and GPU.
+fn assert_trains_alike(options: TrainOptions) {
     let case = Case::sample(600);
-    let options = || {
-        let estep = EStepOptions { clamp: 3, ..EStepOptions::default() };
-        TrainOptions { epochs: 2, batch: BatchSize::Docs(200), estep, ..TrainOptions::default() }
-    };
+    let options = || TrainOptions { epochs: 2, ..options.clone() };
     let (_, on_cpu) = trained(&case, &mut CpuEStep::new(), options());
     let (_, on_twins) = trained(&case, &mut untroubled(TwinMachine::new(), &case.device), options());
     println!("held-out bounds: CPU {on_cpu:?}, twins {on_twins:?}");
@@ -79,5 +76,18 @@ fn the_structured_bound_trains_the_same_model() {
     if let Some(mut gpu) = gpu_estep(&case.device) {
         let (_, on_gpu) = trained(&case, &mut gpu, options());
         assert!(on_cpu.iter().zip(&on_gpu).all(close), "CPU {on_cpu:?}, GPU {on_gpu:?}");
+    }
+}
+
+#[test]
+fn the_structured_bound_trains_the_same_model() {
+    let estep = EStepOptions { clamp: 3, ..EStepOptions::default() };
+    assert_trains_alike(TrainOptions { batch: BatchSize::Docs(200), estep, ..TrainOptions::default() });
+}
+
+#[test]
+fn kept_starts_train_the_same_model() {
+    for batch in [BatchSize::Docs(200), BatchSize::Full] {
+        assert_trains_alike(TrainOptions { batch, keep_starts: true, ..TrainOptions::default() });
     }
 }
