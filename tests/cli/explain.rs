@@ -167,7 +167,7 @@ fn explanations_that_compete_are_told() {
     let one = explain(&folder, "string", "");
     assert!(one.contains("bound (tail) ") && !one.contains("compete"), "{one}");
     let said = explain(&folder, "string", "--clamp 4 --why Music --html p.html --svg p.svg --dot p.dot");
-    assert!(said.contains("bound (tail, clamp 4) ") && said.contains("4 explanations compete"), "{said}");
+    assert!(said.contains("bound (tail, clamp 4) ") && said.contains("3 explanations compete"), "{said}");
     let result = parse(&explain(&folder, "string", "--clamp 4 --why Music --json"));
     assert_eq!((&result["bound"], &result["clamp"]), (&json!("tail"), &json!(4)));
     let (pieces, why) = (list(&result["pieces"]), &result["why"]);
@@ -192,7 +192,7 @@ fn explanations_that_compete_are_told() {
     let html = folder.text("p.html");
     for part in [
         "Bound (tail, clamp 4)",
-        "4 explanations compete",
+        "3 explanations compete",
         "fixed by the split",
         &place,
         &over_all.replace('\'', "&#39;"),
