@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Reproduces Table 2 and Fig. 4 of Ji et al. 2019 on tiny 20 newsgroups: scripts/reproduce-tiny20.sh DATA
 # DATA is a folder with tiny20.svm.gz (a document a line) and vocab.txt (a word a line). Writes docs/tiny20.md and
-# docs/fig4-c-sweep.svg; runs and splits stay in target/reproduce-tiny20/. Ten to fifteen minutes on two cores.
+# docs/fig4-c-sweep.svg; runs and splits stay in target/reproduce-tiny20/. About 20 minutes on two cores.
 # NOISYOR=path/to/noisyor takes that program instead of building one.
 set -euo pipefail
 if [ $# -ne 1 ] || ! [ -r "$1/tiny20.svm.gz" ] || ! [ -r "$1/vocab.txt" ]; then
