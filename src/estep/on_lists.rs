@@ -27,10 +27,11 @@ impl OnLists {
         }
         self.n_docs += 1;
         self.write(on.clone().count() as u32);
-        let mut next = 0;
+        // Places of a damaged list may be in any order.
+        let mut next = 0u32;
         for place in on {
-            self.write(place - next);
-            next = place + 1;
+            self.write(place.wrapping_sub(next));
+            next = place.wrapping_add(1);
         }
     }
 
@@ -39,17 +40,13 @@ impl OnLists {
         self.n_docs
     }
 
-    /// Bytes that it takes.
-    pub fn n_bytes(&self) -> usize {
-        self.bytes.len() + 8 * self.blocks.len()
-    }
-
     /// The lists of the documents from one on.
     pub fn from(&self, first_doc: usize) -> OnListsReader<'_> {
         let begin = self.blocks.get(first_doc / BLOCK_DOCS).map_or(self.bytes.len(), |&at| at as usize);
         let mut reader = OnListsReader { rest: self.bytes.get(begin..).unwrap_or_default() };
+        let mut passed_over = Vec::new();
         for _ in 0..first_doc % BLOCK_DOCS {
-            reader.next_into(&mut Vec::new());
+            reader.next_into(&mut passed_over);
         }
         reader
     }
@@ -153,6 +150,7 @@ mod tests {
             for first in [0, 5, BLOCK_DOCS, 10 * BLOCK_DOCS] {
                 let (mut reader, mut places) = (lists.from(first), Vec::new());
                 (0..100).for_each(|_| reader.next_into(&mut places));
+                assert_eq!(lists.part(first..first + 20).n_docs(), 20);
             }
         }
     }

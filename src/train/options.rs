@@ -185,12 +185,12 @@ impl TrainOptions {
         }
         if self.keep_starts && !self.estep.start.searches() {
             return refuse(
-                "only the starts `greedy` and `best` search, and can begin at what was kept".into(),
+                "only the starts `greedy` and `best` search, and can begin at what was kept; use one of them, or leave out --keep-starts".into(),
             );
         }
         if self.keep_starts && self.estep.clamp > 0 {
             return refuse(
-                "starts are kept of whole documents, not of the pieces that clamped topics make".into(),
+                "starts are kept of whole documents, not of the pieces that clamped topics make; leave out --keep-starts or --clamp".into(),
             );
         }
         self.refine.as_ref().map_or(Ok(()), RefineOptions::check)?;

@@ -8,7 +8,7 @@ fn climbing(keep_starts: bool, seed: u64) -> TrainOptions {
     TrainOptions { keep_starts, seed, patience: 0, ..options(rule, BatchSize::Full, 30) }
 }
 
-/// The most that one epoch lost of the training bound, summed over seeds, and the bounds in the end.
+/// The most that one epoch lost of the training bound, over all seeds, and the mean bound in the end.
 fn losses(data: &Data, keep_starts: bool) -> (f64, f64) {
     let (mut lost, mut ends) = (0.0f64, 0.0);
     for seed in 0..6 {
@@ -49,4 +49,7 @@ fn kept_starts_are_for_searches() {
     let estep = EStepOptions { start: noisyor::estep::Start::Plain, ..EStepOptions::default() };
     let refused = TrainOptions { estep, keep_starts: true, ..TrainOptions::default() }.check();
     assert!(refused.unwrap_err().to_string().contains("greedy"));
+    let estep = EStepOptions { clamp: 2, ..EStepOptions::default() };
+    let refused = TrainOptions { estep, keep_starts: true, ..TrainOptions::default() }.check();
+    assert!(refused.unwrap_err().to_string().contains("--clamp"));
 }

@@ -86,7 +86,7 @@ impl Limit {
         };
         let kept = match need.kept_starts {
             0 => String::new(),
-            bytes => format!(", {} for kept starts", mb(bytes)),
+            bytes => format!(", {} for --keep-starts", mb(bytes)),
         };
         Err(Error::Usage(format!(
             "--memory-mb {} is too little: this run needs about {} MB ({} for the program, {} for the network, {} for the weight \
