@@ -70,6 +70,8 @@ pub struct Batch {
     pub slot_children: Vec<u32>,
     /// Where each colour of each document ends, as a node of the batch: `n_docs * n_colours`.
     pub colour_ends: Vec<u32>,
+    /// The network's edge for every edge, where topics were left out, so that a node's edges are not all of its edges in the network.
+    pub edge_ids: Option<Vec<u32>>,
 }
 
 impl Batch {

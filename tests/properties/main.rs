@@ -12,6 +12,7 @@ mod fast_path;
 mod finite_differences;
 mod order;
 mod packing;
+mod reduced;
 mod search;
 mod structured;
 

@@ -6,6 +6,7 @@ use super::gradient::Accumulator;
 use super::greedy::Search;
 use super::q_sweep::{spread_m, sweep_colour};
 use super::r_update::{init_r, update_r};
+use super::reduce::{Reduced, UpperTerms};
 use crate::batch::Batch;
 use crate::estep::{EStepOptions, MIN_BETTER, OnListsReader, Params, Start, Stats};
 use crate::network::Graph;
@@ -33,6 +34,8 @@ pub(super) struct DocState {
     /// Places of the topics that are on where a search begins.
     begin_on: Vec<u32>,
     pub(super) clamped: Clamped,
+    /// The document at hand without topics that cannot come on.
+    reduced: Option<Box<Reduced>>,
 }
 
 /// A document and how to run it.
@@ -68,6 +71,8 @@ pub(super) struct SomeDocs<'a> {
     pub(super) options: &'a EStepOptions,
     /// The topics that each begins with, where they were kept.
     pub(super) kept_on: Option<OnListsReader<'a>>,
+    /// What tells which topics cannot come on, where those are left out.
+    pub(super) upper: Option<&'a UpperTerms>,
 }
 
 /// Runs all documents of a batch. Everything called from here is inlined, so that it is compiled for the
@@ -79,26 +84,34 @@ pub(super) fn run_batch(
     mut sums: Option<&mut Accumulator>,
     totals: &mut Stats,
 ) {
-    let SomeDocs { graph, batch, params, options, mut kept_on } = docs;
+    let SomeDocs { graph, batch, params, options, mut kept_on, upper } = docs;
     state.start(batch);
+    let mut reduced = state.reduced.take().unwrap_or_default();
     for doc_ix in 0..batch.n_docs() {
-        let doc = OneDoc { graph, batch, doc_ix, params, options };
-        state.load(graph, batch, doc_ix, params);
+        let whole = OneDoc { graph, batch, doc_ix, params, options };
         if let Some(lists) = &mut kept_on {
             lists.next_into(&mut state.begin_on);
         }
-        let (mut elbo, mut n_alternations) = state.solve(doc, totals);
-        state.begin_on.clear();
-        if options.clamp > 0 {
-            let (structured, n) = state.clamp(doc, elbo, totals);
-            (elbo, n_alternations) = (structured, n_alternations + n);
+        let (runner, doc) = match upper {
+            None => (&mut *state, whole),
+            Some(upper) => {
+                reduced.take(graph, batch, doc_ix, upper);
+                reduced.keep_places(&mut state.begin_on);
+                let Reduced { batch: small, state: inner, .. } = &mut *reduced;
+                inner.start(small);
+                std::mem::swap(&mut inner.begin_on, &mut state.begin_on);
+                (inner, OneDoc { batch: small, doc_ix: 0, ..whole })
+            }
+        };
+        let (mut elbo, n_alternations) = runner.run(doc, sums.as_deref_mut(), totals);
+        if upper.is_some() {
+            elbo += reduced.count_left_out(params, batch.docs[doc_ix].count, sums.as_deref_mut());
+            reduced.give_back(batch, doc_ix, &mut state.q, &mut state.logit);
         }
         state.elbo.push(elbo);
-        if let Some(sums) = &mut sums {
-            state.add_to(doc, sums);
-        }
-        totals.add_doc(batch.docs[doc_ix].count, elbo, doc.n_edges() as u64, n_alternations);
+        totals.add_doc(batch.docs[doc_ix].count, elbo, whole.n_edges() as u64, n_alternations);
     }
+    state.reduced = Some(reduced);
 }
 
 impl DocState {
@@ -110,6 +123,22 @@ impl DocState {
         self.logit.clear();
         self.logit.resize(batch.n_nodes(), 0.0);
         self.elbo.clear();
+    }
+
+    /// One document from start to end: the bound, and the number of alternations.
+    #[inline(always)]
+    fn run(&mut self, doc: OneDoc<'_>, sums: Option<&mut Accumulator>, totals: &mut Stats) -> (f64, u32) {
+        self.load(doc.graph, doc.batch, doc.doc_ix, doc.params);
+        let (mut elbo, mut n_alternations) = self.solve(doc, totals);
+        self.begin_on.clear();
+        if doc.options.clamp > 0 {
+            let (structured, n) = self.clamp(doc, elbo, totals);
+            (elbo, n_alternations) = (structured, n_alternations + n);
+        }
+        if let Some(sums) = sums {
+            self.add_to(doc, sums);
+        }
+        (elbo, n_alternations)
     }
 
     /// Gathers the document's parameters.
@@ -129,8 +158,13 @@ impl DocState {
             let to = batch.nodes[at + 1].edge_begin as usize - first;
             self.bias.push(params.bias[id]);
             let (w, slope) = (&mut self.terms.w[from..to], &mut self.terms.slope[from..to]);
-            let weights = &params.edge[graph.edges_into(id)];
-            w.copy_from_slice(weights);
+            match &batch.edge_ids {
+                None => w.copy_from_slice(&params.edge[graph.edges_into(id)]),
+                Some(ids) => {
+                    let ids = &ids[first + from..first + to];
+                    w.iter_mut().zip(ids).for_each(|(w, &id)| *w = params.edge[id as usize]);
+                }
+            }
             slope.fill(params.slope[id]);
         }
         self.q[doc.token_begin as usize..next_doc.node_begin as usize].fill(1.0);

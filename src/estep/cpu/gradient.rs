@@ -56,11 +56,12 @@ impl Accumulator {
             let scale = q[at] * (1.0 + params.slope[id]);
             let edges = &batch.edges[from..to];
             let (r, inv) = (&terms.r[from - first..to - first], &terms.inv[from - first..to - first]);
-            let mut share = 0.0;
-            for (j, sum) in self.edge[graph.edges_into(id)].iter_mut().enumerate() {
+            let (mut share, first_edge) = (0.0, graph.edges_into(id).start);
+            for j in 0..edges.len() {
+                let edge = batch.edge_ids.as_ref().map_or(first_edge + j, |ids| ids[from + j] as usize);
                 let q_k = q[edges[j].parent as usize];
                 share += r[j] * (1.0 - q_k) + r[j] * q_k * inv[j];
-                *sum += weight * f64::from(scale * q_k * inv[j]);
+                self.edge[edge] += weight * f64::from(scale * q_k * inv[j]);
             }
             let sums = &mut self.node[id];
             sums.leak += weight * f64::from(scale * if edges.is_empty() { 1.0 } else { share });
@@ -71,6 +72,19 @@ impl Accumulator {
             if !sums.touched {
                 sums.touched = true;
                 self.touched.push(node.id);
+            }
+        }
+    }
+
+    /// Counts a document for topics of it that are off.
+    #[inline(always)]
+    pub(super) fn count_off(&mut self, topics: &[u32], count: f64) {
+        for &topic in topics {
+            let sums = &mut self.node[topic as usize];
+            sums.topic_docs += count;
+            if !sums.touched {
+                sums.touched = true;
+                self.touched.push(topic);
             }
         }
     }

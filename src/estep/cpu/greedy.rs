@@ -48,10 +48,15 @@ pub(super) struct Search {
     gain: Vec<f32>,
     /// g with all topics off.
     pub(super) alone: Vec<f32>,
-    /// g of a topic that is off together with the best chain of ancestors that are off.
+    /// g of a topic that has topics below, and is off, together with the best chain of ancestors that are off. (Of the other topics, which
+    /// are most, it is found when it may decide.)
     value: Vec<f32>,
     /// The first of that chain.
     above: Vec<u32>,
+    /// Whether a topic has topics below.
+    is_upper: Vec<bool>,
+    /// The most that any one parent can say to a topic: what it says where all are off.
+    reach: Vec<f32>,
     /// Terms of the edges at hand.
     next: Vec<f32>,
     /// Topics whose value is yet to be brought up to date, and whether a topic is among them.
@@ -81,23 +86,33 @@ struct Field {
 }
 
 impl Search {
-    /// Marks all topics: no chain is known yet.
+    /// Marks all topics that have topics below: no chain is known yet.
     #[inline(always)]
-    fn begin_chains(&mut self, field: Field) {
+    fn begin_chains(&mut self, batch: &Batch, field: Field, m: &[f32]) {
         let (begin, tokens) = field.nodes;
         self.value.clone_from(&self.gain);
         self.above.clear();
         self.above.resize(tokens - begin, NONE);
-        self.is_marked.clear();
-        self.is_marked.resize(tokens - begin, true);
+        self.is_upper.clear();
+        self.reach.clear();
         self.marked.clear();
-        self.marked.extend(begin as u32..tokens as u32);
+        for topic in begin..tokens {
+            let is_upper = children(batch, topic).iter().any(|&child| (child as usize) < tokens);
+            if is_upper {
+                self.marked.push(topic as u32);
+            }
+            self.is_upper.push(is_upper);
+            let range = edges_into(&batch.nodes, topic);
+            let said = &m[range.start - field.first..range.end - field.first];
+            self.reach.push(said.iter().copied().fold(0.0, f32::max));
+        }
+        self.is_marked.clone_from(&self.is_upper);
     }
 
-    /// Marks a topic for [`DocState::update_chains`].
+    /// Marks a topic for [`DocState::update_chains`], if it has topics below.
     #[inline(always)]
     fn mark(&mut self, topic: usize, begin: usize) {
-        if !self.is_marked[topic - begin] {
+        if self.is_upper[topic - begin] && !self.is_marked[topic - begin] {
             self.is_marked[topic - begin] = true;
             self.marked.push(topic as u32);
         }
@@ -176,7 +191,7 @@ impl DocState {
         self.search.is_barred.clear();
         self.search.is_barred.resize(n_topics, false);
         if field.deep {
-            self.search.begin_chains(field);
+            self.search.begin_chains(batch, field, &self.terms.m);
         }
         self.turn_on_clamped(batch, field);
         for place in begin_on.iter().map(|&place| place as usize).filter(|&place| place < n_topics) {
@@ -226,7 +241,7 @@ impl DocState {
             if field.deep {
                 self.update_chains(batch, field);
             }
-            let Some((gain, mut topic)) = self.best_flip(field) else { break };
+            let Some((gain, mut topic)) = self.best_flip(batch, field) else { break };
             if won + HOPE * gain <= MIN_GAIN {
                 break;
             }
@@ -268,42 +283,70 @@ impl DocState {
 
     /// The topic whose flip gains most, and how much; of several, the first.
     #[inline(always)]
-    fn best_flip(&self, field: Field) -> Option<(f32, usize)> {
-        let (search, (begin, tokens)) = (&self.search, field.nodes);
-        let off = if field.deep { &search.value } else { &search.gain };
+    fn best_flip(&mut self, batch: &Batch, field: Field) -> Option<(f32, usize)> {
+        let (begin, tokens) = field.nodes;
         let (mut best, mut topic) = (MIN_GAIN, None);
-        for (at, &q) in self.q[begin..tokens].iter().enumerate() {
-            let gain = if q == 0.0 { off[at] } else { -search.gain[at] };
-            if gain > best && !search.is_barred[at] {
+        let most_above = if field.deep { self.most_above(field) } else { 0.0 };
+        for at in 0..tokens - begin {
+            let search = &self.search;
+            let mut gain = search.gain[at];
+            if self.q[begin + at] > 0.0 {
+                gain = -gain;
+            } else if field.deep && search.is_upper[at] {
+                gain = search.value[at];
+            } else if field.deep && gain + search.reach[at] + most_above > best && !search.is_barred[at] {
+                let above;
+                (gain, above) = self.with_chain(batch, field, begin + at);
+                self.search.above[at] = above;
+            }
+            if gain > best && !self.search.is_barred[at] {
                 (best, topic) = (gain, Some(begin + at));
             }
         }
         topic.map(|topic| (best, topic))
     }
 
-    /// What topics are worth with their best chains, brought up to date from the topics that are marked downwards:
-    /// `value_k = g_k + max(0, max over parents p that are off of (term_pk + value_p))`.
+    /// The most that a chain of ancestors is worth, whatever topic it ends at.
+    #[inline(always)]
+    fn most_above(&self, field: Field) -> f32 {
+        let (search, topics) = (&self.search, &self.q[field.nodes.0..field.nodes.1]);
+        let off = topics.iter().enumerate().filter(|&(at, &q)| q == 0.0 && search.is_upper[at]);
+        off.map(|(at, _)| search.value[at]).fold(0.0, f32::max)
+    }
+
+    /// What a topic that is off is worth with its best chain, and the first of that:
+    /// `g_k + max(0, max over parents p that are off of (term_pk + value_p))`.
+    #[inline(always)]
+    fn with_chain(&self, batch: &Batch, field: Field, topic: usize) -> (f32, u32) {
+        let (search, begin) = (&self.search, field.nodes.0);
+        let (mut best, mut above) = (0.0, NONE);
+        for e in edges_into(&batch.nodes, topic) {
+            let parent = batch.edges[e].parent;
+            if self.q[parent as usize] == 0.0 && !search.is_barred[parent as usize - begin] {
+                let with = self.terms.m[e - field.first] + search.value[parent as usize - begin];
+                if with > best {
+                    (best, above) = (with, parent);
+                }
+            }
+        }
+        (search.gain[topic - begin] + best, above)
+    }
+
+    /// What upper topics are worth with their best chains, brought up to date from those that are marked downwards.
     #[inline(always)]
     fn update_chains(&mut self, batch: &Batch, field: Field) {
-        let (begin, first) = (field.nodes.0, field.first);
+        let begin = field.nodes.0;
         let mut next = 0;
         while let Some(&topic) = self.search.marked.get(next) {
             next += 1;
-            let (search, topic) = (&mut self.search, topic as usize);
-            search.is_marked[topic - begin] = false;
-            let (mut best, mut above) = (0.0, NONE);
-            if self.q[topic] == 0.0 {
-                for e in edges_into(&batch.nodes, topic) {
-                    let parent = batch.edges[e].parent;
-                    if self.q[parent as usize] == 0.0 && !search.is_barred[parent as usize - begin] {
-                        let with = self.terms.m[e - first] + search.value[parent as usize - begin];
-                        if with > best {
-                            (best, above) = (with, parent);
-                        }
-                    }
-                }
-            }
-            let value = search.gain[topic - begin] + best;
+            let topic = topic as usize;
+            self.search.is_marked[topic - begin] = false;
+            let (value, above) = if self.q[topic] == 0.0 {
+                self.with_chain(batch, field, topic)
+            } else {
+                (self.search.gain[topic - begin], NONE)
+            };
+            let search = &mut self.search;
             let changed = value != search.value[topic - begin];
             (search.value[topic - begin], search.above[topic - begin]) = (value, above);
             if changed {
@@ -356,7 +399,7 @@ impl DocState {
         for e in edges_into(&batch.nodes, topic) {
             let (term, parent) = (self.terms.m[e - first], batch.edges[e].parent as usize);
             self.search.gain[parent - begin] += if on > 0.0 { term } else { -term };
-            self.search.mark(parent, begin);
+            self.search.mark(parent, begin); // a topic with parents: the network is deep
         }
         if field.deep {
             self.search.mark(topic, begin);
@@ -379,7 +422,7 @@ impl DocState {
         let (lift, slope_now) = lifted(slope, a);
         if node < tokens {
             search.gain[node - begin] += lift - search.lift[node - begin];
-            search.mark(node, begin);
+            search.mark(node, begin); // as above
         }
         search.lift[node - begin] = lift;
         let padded = (to - from).next_multiple_of(GROUP);

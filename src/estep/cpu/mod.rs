@@ -10,6 +10,7 @@ mod in_order;
 mod probe;
 mod q_sweep;
 mod r_update;
+mod reduce;
 pub mod twin;
 
 pub use document::Q_START;
@@ -17,7 +18,7 @@ pub use greedy::{HOPE, MIN_GAIN, Q_ON};
 pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;
 
-use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Stats, Work};
+use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Start, Stats, Work};
 use crate::batch::{BLOCK_DOCS, Batch, Packer};
 use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
@@ -25,6 +26,7 @@ use crate::network::Graph;
 use document::{DocState, SomeDocs};
 use gradient::Accumulator;
 use in_order::in_order;
+use reduce::UpperTerms;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -110,12 +112,18 @@ impl EStep for CpuEStep {
             self.workers.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
         }
         let mut stats = Stats::new(graph, work.gradients);
+        // Other starts go through states in which every topic is half on, and where they end depends on all of them. What is inferred
+        // must be what is explained, to rounding, and explanations are of whole documents: only training takes the short way. Pieces are chosen among all topics.
+        let reduce =
+            work.gradients && !full && work.options.start == Start::Greedy && work.options.clamp == 0;
+        let upper = reduce.then(|| UpperTerms::derive(graph, params));
         let (keep, n_blocks) = (sink.is_some(), AtomicUsize::new(0));
         let run = |(block_ix, block): (usize, &[Item])| {
             work.monitor.go_on()?;
             let mut worker = self.take_worker(graph, full);
             // A worker that failed may hold half a block's sums: it is dropped.
-            let result = worker.run_block(work, block_ix * BLOCK_DOCS, block, params, keep)?;
+            let result =
+                worker.run_block(work, block_ix * BLOCK_DOCS, block, params, upper.as_ref(), keep)?;
             self.workers.lock().unwrap_or_else(|e| e.into_inner()).push(worker);
             if n_blocks.fetch_add(1, Ordering::Relaxed) % RELEASE_BLOCKS == RELEASE_BLOCKS - 1 {
                 work.docs.corpus().release();
@@ -147,6 +155,7 @@ impl Worker {
         first_item: usize,
         items: &[Item],
         params: &Params,
+        upper: Option<&UpperTerms>,
         keep: bool,
     ) -> Result<(BlockSums, Kept)> {
         let mut totals = Stats::default();
@@ -157,7 +166,7 @@ impl Worker {
             let sums = work.gradients.then_some(&mut self.sums);
             let kept_on = work.kept_on.map(|lists| lists.from(first_item + done));
             let (graph, batch, options) = (work.graph, &self.batch, work.options);
-            let docs = SomeDocs { graph, batch, params, options, kept_on };
+            let docs = SomeDocs { graph, batch, params, options, kept_on, upper };
             document::run_batch(docs, &mut self.state, sums, &mut totals);
             if let Some(bad) = self.state.elbo.iter().position(|elbo| !elbo.is_finite()) {
                 return Err(not_finite(rest[bad], self.state.elbo[bad]));

@@ -64,7 +64,7 @@ impl<'a> Probe<'a> {
         self.state.clamped.pieces.clear();
         let mut totals = Stats::default();
         let Self { graph, ref batch, params, .. } = *self;
-        let docs = SomeDocs { graph, batch, params, options, kept_on: None };
+        let docs = SomeDocs { graph, batch, params, options, kept_on: None, upper: None };
         document::run_batch(docs, &mut self.state, None, &mut totals);
         self.refresh();
         totals
