@@ -31,6 +31,7 @@
 
 pub mod batch;
 pub mod bench;
+pub mod capacity;
 pub mod compare;
 pub mod corpus;
 mod error;

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
 use noisyor::Error;
-use noisyor::corpus::{Corpus, align};
+use noisyor::capacity::{Chooser, Effort, Shape};
+use noisyor::corpus::{Corpus, align, split};
 use noisyor::estep::{Monitor, cpu::CpuEStep};
 use noisyor::network::{Graph, Network, save};
 use noisyor::rng::{Stream, rng};
@@ -342,4 +343,82 @@ fn a_learned_graph_is_better_than_a_random_one() {
     let (random, _) = Graph::build(learned.n_topics(), N_TOKENS, &edges, &|node| node.to_string()).unwrap();
     let (learned, random) = (held_out(&learned), held_out(&random));
     assert!(learned > random + 0.5, "learned {learned}, random {random}");
+}
+
+/// Documents that a token is in, times its parents, over all documents.
+fn edges_a_doc(corpus: &Corpus, network: &Network) -> f64 {
+    let edges = |token: &u32| network.graph.parents(network.graph.n_topics() + *token as usize).len();
+    let of_doc = |doc: usize| corpus.tokens(doc).iter().map(edges).sum::<usize>();
+    (0..corpus.n_docs()).map(of_doc).sum::<usize>() as f64 / corpus.n_docs() as f64
+}
+
+#[test]
+fn edges_by_gain_lead_from_all_layers_to_what_their_documents_hold() {
+    let corpus = planted_corpus(3_000, 4);
+    let with = |min_gain: f64, doc_edges: Option<usize>| {
+        let by_gain = GraphOptions { min_gain: Some(min_gain), doc_edges, ..options(&[TOPICS, 3]) };
+        learn(&corpus, N_TOKENS, &by_gain)
+    };
+    let network = with(2.0, None);
+    // The upper topics, which come first, have tokens of their own, and topics.
+    for topic in 0..3 {
+        assert!(!words_of(&network, topic).is_empty());
+        assert!(
+            network.graph.children(topic).iter().any(|&child| (child as usize) < network.graph.n_topics())
+        );
+    }
+    // Upper and lower topics together explain a planted topic's words: one of them has nearly all of them.
+    for topic in 0..TOPICS {
+        let wanted: BTreeSet<u32> = planted(topic).into_iter().collect();
+        let best =
+            (0..network.graph.n_topics()).map(|t| words_of(&network, t).intersection(&wanted).count()).max();
+        assert!(best >= Some(WORDS - 1), "planted topic {topic}: {best:?}");
+    }
+    let (fewer, cheaper) = (with(50.0, None), with(2.0, Some(6)));
+    assert!(fewer.graph.n_edges() < network.graph.n_edges());
+    assert!(edges_a_doc(&corpus, &network) > 8.0, "{}", edges_a_doc(&corpus, &network));
+    // Beside the cap there are the edges to cores, which must be there.
+    assert!(edges_a_doc(&corpus, &cheaper) < 7.5, "{}", edges_a_doc(&corpus, &cheaper));
+}
+
+#[test]
+fn a_choice_follows_the_documents_held_out_and_can_be_repeated() {
+    let corpus = planted_corpus(3_000, 5);
+    let tokens = names(N_TOKENS);
+    let alignment = align(&corpus, &tokens);
+    let (docs, monitor) = (alignment.docs(&corpus), Monitor::default());
+    let choose = |options: TrainOptions, given: GraphOptions, effort: Effort| {
+        let options = options.check().unwrap();
+        let graph_docs = split(corpus.n_docs(), options.valid, options.test, options.seed).train;
+        let (given, options, monitor) = (&given, &options, &monitor);
+        let chooser =
+            Chooser { docs, tokens: &tokens, graph_docs: &graph_docs, given, options, effort, monitor };
+        let mut n_told = 0;
+        let chosen = chooser.choose(&mut CpuEStep::new(), &mut |_| n_told += 1).unwrap();
+        assert_eq!(n_told, chosen.trials.len());
+        chosen
+    };
+    let options = TrainOptions { valid: 0.2, test: 0.1, seed: 3, ..TrainOptions::default() };
+    let chosen = choose(options.clone(), GraphOptions::default(), Effort::Normal);
+    let best = chosen.trials.iter().max_by(|a, b| a.bound.unwrap().total_cmp(&b.bound.unwrap())).unwrap();
+    assert!(chosen.trials.len() > 2 && !chosen.limited, "{:?}", chosen.trials);
+    assert_eq!(chosen.network.graph.n_edges(), best.edges, "{:?}", chosen.trials);
+    // A graph that was learned is learned again by its options.
+    let given = GraphOptions { exclude: vec![vec![0, 1]], ..GraphOptions::default() };
+    let chosen = choose(options.clone(), given, Effort::Normal);
+    let Shape::Learned(shape) = chosen.shape else { panic!("complete: {:?}", chosen.trials) };
+    let train_docs = split(corpus.n_docs(), 0.2, 0.1, 3).train;
+    let again = learn_graph(docs, &train_docs, &tokens, &shape, &monitor).unwrap();
+    assert_eq!((again.graph, again.weights), (chosen.network.graph, chosen.network.weights));
+    // Nothing is held out: a part of the training documents decides.
+    let unheld = TrainOptions { valid: 0.0, ..options.clone() };
+    assert!(
+        choose(unheld, GraphOptions::default(), Effort::Quick)
+            .trials
+            .iter()
+            .all(|trial| trial.bound.is_some())
+    );
+    // Little time: small networks.
+    let hasty = choose(options, GraphOptions::default(), Effort::Minutes(1e-6));
+    assert!(hasty.limited && hasty.trials.len() == 1, "{:?}", hasty.trials);
 }

@@ -5,7 +5,7 @@ use super::corpus_args::{CorpusArgs, Verifying};
 use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use noisyor::corpus::Docs;
+use noisyor::corpus::{Baseline, Docs, token_frequency};
 use noisyor::estep::{DocResults, Params};
 use noisyor::files::AtomicFile;
 use noisyor::likelihood::{self, Estimates};
@@ -16,6 +16,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Mean bound per document of a corpus under a model
+///
+/// Beside it stands how likely the documents are if words are independent, each with the frequency that it has in these documents: the best
+/// that a model without topics can do.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor eval run/model.safetensors documents.jsonl --bound full --per-doc bounds.tsv
@@ -106,9 +109,14 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let elbo_mean = mean(stats.elbo_sum);
     let exact_mean = exact.as_ref().and_then(|exact| mean(exact.iter().sum()));
     let means = estimates.as_ref().and_then(Estimates::means);
+    let doc_ixs: Vec<u32> = (0..n_docs as u32).collect();
+    let frequency = token_frequency(&docs, &doc_ixs, network.graph.n_tokens());
+    let baseline = Baseline::new(&frequency, &frequency, n_docs);
     if common.json {
         let mut result = json!({
             "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
+            "baseline_mean": mean(n_docs as f64 * baseline.mean),
+            "gain_bits_a_word": elbo_mean.and_then(|elbo| baseline.gain(elbo).1),
             "exact_mean": exact_mean, "backend": estep.name(),
         });
         if options.clamp > 0 {
@@ -125,6 +133,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let Some(elbo_mean) = elbo_mean else { return print("no documents\n") };
     let bound = options.bound_label();
     let mut text = format!("{n_docs} documents, mean bound ({bound}) {elbo_mean:.6} nats a document\n");
+    text += &format!("{}\n", baseline.describe(elbo_mean));
     if let Some(exact_mean) = exact_mean {
         text +=
             &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);

@@ -3,12 +3,15 @@
 use super::common::{interruptible, print};
 use super::corpus_args::{CorpusArgs, Verifying, check_shares, refuse_overwriting};
 use super::graph_args::GraphArgs;
-use super::{Common, progress::Progress};
+use super::{Common, choice, progress::Progress};
 use anyhow::Result;
+use noisyor::capacity::Chooser;
 use noisyor::corpus::{Corpus, align, split};
+use noisyor::estep::cpu::CpuEStep;
 use noisyor::network::{Network, Weights, check_extension, save, save_graph};
 use noisyor::report::{LayerSummary, layer_summaries};
 use noisyor::structure::{complete_graph, graph_work, learn_graph};
+use noisyor::train::TrainOptions;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -83,10 +86,23 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let doc_ixs = split(corpus.n_docs(), valid, test, args.seed).train;
     let verifying = Verifying::start(&corpus, &monitor);
     let alignment = align(&corpus, &tokens);
-    let work = graph_work(doc_ixs.len(), tokens.len(), &options);
-    let progress = Progress::start(common, &monitor, "learning", work);
-    let learned = learn_graph(alignment.docs(&corpus), &doc_ixs, &tokens, &options, &monitor);
-    drop(progress);
+    let docs = alignment.docs(&corpus);
+    let learned = match args.learning.effort() {
+        Some(effort) => {
+            let training =
+                TrainOptions { valid, test, seed: args.seed, ..TrainOptions::default() }.check()?;
+            let (graph_docs, given, options) = (doc_ixs.as_slice(), &options, &training);
+            let tokens = tokens.as_slice();
+            let chooser = Chooser { docs, tokens, graph_docs, given, options, effort, monitor: &monitor };
+            let chosen = choice::choose(&chooser, &mut CpuEStep::new(), common, &monitor);
+            chosen.map(|(network, _)| network)
+        }
+        None => {
+            let work = graph_work(doc_ixs.len(), tokens.len(), &options);
+            let _progress = Progress::start(common, &monitor, "learning", work);
+            learn_graph(docs, &doc_ixs, &tokens, &options, &monitor)
+        }
+    };
     let network = verifying.finish(learned)?;
     let save = if args.flat { save_graph } else { save };
     save(&network, &args.output)?;

@@ -1,13 +1,13 @@
 //! Options of learning a graph, and the files of words that some of them name.
 
 use clap::Args;
+use noisyor::capacity::Effort;
 use noisyor::estep::EStepOptions;
 use noisyor::files;
 use noisyor::structure::{Anchor, GraphOptions};
 use noisyor::update::UpdateOptions;
 use noisyor::{Error, Result};
 use rustc_hash::FxHashMap;
-use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 
 /// A larger file is no list of words that someone wrote down.
@@ -16,6 +16,12 @@ const MAX_BYTES: u64 = 1 << 24;
 #[derive(Args)]
 #[command(next_help_heading = "Graph learning")]
 pub(crate) struct GraphArgs {
+    /// Work to spend: quick, normal, thorough, or minutes (on two cores, about). Topics and edges are then chosen: as many as the
+    /// validation part says are of use, and as there is time for. Without --topics, --layers, --parents, --max-edges,
+    /// --min-support and --min-gain the default is normal
+    #[arg(long, value_name = "EFFORT", value_parser = parse_effort,
+          conflicts_with_all = ["topics", "layers", "parents", "max_edges", "min_support", "min_gain"])]
+    effort: Option<Effort>,
     /// Topics of each layer, the one above the tokens first, such as 33,11 [default: as --layers says]
     #[arg(long, value_name = "N,N...", value_delimiter = ',', conflicts_with = "layers")]
     topics: Vec<usize>,
@@ -24,15 +30,22 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
     /// Parents of a token at most, before refinement; topics may have a third of that. Or 'all': every topic of --topics is linked to
-    /// everything in the layer below, and nothing is learned
-    #[arg(long, value_name = "N|all", default_value_t = Parents::Most(GraphOptions::default().parents), value_parser = parse_parents)]
-    parents: Parents,
+    /// everything in the layer below, and nothing is learned [default: 8]
+    #[arg(long, value_name = "N|all", value_parser = parse_parents)]
+    parents: Option<Parents>,
+    /// Choose edges by what they gain instead of --parents: every topic, of whatever layer, is linked to the tokens that gain at least so
+    /// many nats over all training documents
+    #[arg(long, value_name = "NATS", conflicts_with_all = ["parents", "min_support"])]
+    min_gain: Option<f64>,
+    /// With --min-gain: edges of a document at most, in the mean; what gains least for its cost goes first
+    #[arg(long, value_name = "N", requires = "min_gain")]
+    doc_edges: Option<usize>,
     /// Edges at most; the weakest go first [default: as --parents allows]
     #[arg(long, value_name = "N")]
     max_edges: Option<usize>,
-    /// Pairs of tokens seen together in fewer documents do not count
-    #[arg(long, value_name = "DOCS", default_value_t = GraphOptions::default().min_support)]
-    min_support: u32,
+    /// Pairs of tokens seen together in fewer documents do not count [default: 3]
+    #[arg(long, value_name = "DOCS")]
+    min_support: Option<u32>,
     /// File of topics that there must be, one a line: `name: word word...`, or words alone; '#' starts a comment
     #[arg(long, value_name = "FILE")]
     anchors: Option<PathBuf>,
@@ -50,11 +63,16 @@ enum Parents {
     All,
 }
 
-impl Display for Parents {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Most(most) => most.fmt(f),
-            Self::All => f.write_str("all"),
+fn parse_effort(text: &str) -> Result<Effort, String> {
+    match text {
+        "quick" => Ok(Effort::Quick),
+        "normal" => Ok(Effort::Normal),
+        "thorough" => Ok(Effort::Thorough),
+        _ => {
+            let minutes = text.parse().ok().filter(|&minutes: &f64| minutes > 0.0 && minutes.is_finite());
+            minutes
+                .map(Effort::Minutes)
+                .ok_or_else(|| "quick, normal, thorough, or minutes above 0".to_owned())
         }
     }
 }
@@ -96,14 +114,15 @@ impl GraphArgs {
     /// The first option that is given, which makes no sense where there is no graph to learn; --max-edges is also the budget of
     /// refinement, and tokens that are new to a model are attached by --parents and --min-support.
     pub(crate) fn first_given(&self, refines: bool, attaches: bool) -> Option<&'static str> {
-        let default = GraphOptions::default();
         let given = [
+            (self.effort.is_some(), "--effort"),
             (!self.topics.is_empty(), "--topics"),
             (self.layers.is_some(), "--layers"),
             (self.is_complete(), "--parents all"),
-            (self.most_parents() != default.parents && !attaches, "--parents"),
+            (self.parents.is_some() && !attaches, "--parents"),
+            (self.min_gain.is_some(), "--min-gain"),
             (self.max_edges.is_some() && !refines, "--max-edges"),
-            (self.min_support != default.min_support && !attaches, "--min-support"),
+            (self.min_support.is_some() && !attaches, "--min-support"),
             (self.anchors.is_some(), "--anchors"),
             (!self.exclude.is_empty(), "--exclude"),
         ];
@@ -112,19 +131,34 @@ impl GraphArgs {
 
     /// How tokens that are new to a model are attached.
     pub(crate) fn attaching(&self, estep: EStepOptions) -> UpdateOptions {
-        UpdateOptions { parents: self.most_parents(), min_support: self.min_support, estep }
+        UpdateOptions { parents: self.most_parents(), min_support: self.least_support(), estep }
     }
 
     /// Whether every topic is linked to everything in the layer below.
     pub(crate) fn is_complete(&self) -> bool {
-        self.parents == Parents::All
+        self.parents == Some(Parents::All)
     }
 
     fn most_parents(&self) -> usize {
         match self.parents {
-            Parents::Most(most) => most,
-            Parents::All => GraphOptions::default().parents,
+            Some(Parents::Most(most)) => most,
+            None | Some(Parents::All) => GraphOptions::default().parents,
         }
+    }
+
+    fn least_support(&self) -> u32 {
+        self.min_support.unwrap_or(GraphOptions::default().min_support)
+    }
+
+    /// The work to spend, where topics and edges are to be chosen.
+    pub(crate) fn effort(&self) -> Option<Effort> {
+        let is_given = !self.topics.is_empty()
+            || self.layers.is_some()
+            || self.parents.is_some()
+            || self.max_edges.is_some()
+            || self.min_support.is_some()
+            || self.min_gain.is_some();
+        (!is_given).then(|| self.effort.unwrap_or(Effort::Normal))
     }
 
     /// The layers of a complete graph, where that is wanted. Options that say how to learn a graph make no sense with it; --max-edges
@@ -135,7 +169,7 @@ impl GraphArgs {
         }
         let given = [
             (self.max_edges.is_some() && !refines, "--max-edges"),
-            (self.min_support != GraphOptions::default().min_support, "--min-support"),
+            (self.min_support.is_some(), "--min-support"),
             (self.anchors.is_some(), "--anchors"),
             (!self.exclude.is_empty(), "--exclude"),
         ];
@@ -185,8 +219,10 @@ impl GraphArgs {
             topics: self.topics.clone(),
             layers: self.layers,
             parents: self.most_parents(),
+            min_gain: self.min_gain,
+            doc_edges: self.doc_edges,
             max_edges: self.max_edges,
-            min_support: self.min_support,
+            min_support: self.least_support(),
             anchors: anchors.unwrap_or_default(),
             exclude,
             seed,

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod choice;
 mod common;
 mod compare;
 mod corpus;

@@ -130,6 +130,10 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         memory.fit(&inputs, &start, &job.options, device)?;
         if state.is_none() {
             start.keep(&folder, &mut job.about)?;
+            // A network that was chosen has the epochs that there is time for.
+            if let (None, Some(epochs)) = (job.args.training.epochs, start.epochs()) {
+                job.options = job.options.with_epochs(epochs)?;
+            }
         }
         let outcome =
             train_with_progress(&mut job, &inputs, &start, state, estep, &monitor, &mut folder, common)?;

@@ -18,8 +18,6 @@ pub(super) struct Layer {
     pub(super) n_topics: usize,
     /// Of every item, fixed ones first, then the most telling.
     pub(super) parents: Vec<Vec<Edge>>,
-    /// Documents of each topic.
-    pub(super) n_present: Vec<u32>,
 }
 
 impl Layer {

@@ -5,10 +5,51 @@
 
 use super::layer::{Edge, Layer};
 use super::neighbours::Neighbours;
-use super::options::Constraints;
+use super::occurrences::Occurrences;
+use super::options::{Constraints, GraphOptions};
 use super::settle::{Candidate, Settled};
+use super::{Clusters, Links};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
+
+/// Topics that a token is considered for: more than it may have, as some may be denied to it.
+const CANDIDATES: usize = 32;
+/// A document has one topic of a layer here, and more of them in truth: topics are so many times as frequent.
+const TOPICS_A_DOC: f64 = 2.0;
+/// The share of a topic's frequency that is its own, where it has parents.
+const OWN_SHARE: f64 = 0.5;
+
+/// The edges from every layer to the one below, and the frequencies of topics without their parents.
+pub(super) fn links(
+    layers: &[Clusters],
+    near: &Neighbours,
+    token_docs: &Occurrences,
+    options: &GraphOptions,
+    constraints: &Constraints,
+) -> (Vec<Links>, Vec<Vec<f64>>) {
+    let n_docs = token_docs.n_docs().max(1) as f64;
+    let most = CANDIDATES.max(options.parents);
+    let candidates = layers[0].settled.topics_of_tokens(token_docs, options.min_support, most);
+    let mut lowest = layer(&candidates, &layers[0].own, &layers[0].settled, options.parents, constraints);
+    pair_up(near, &layers[0].own, options.parents, constraints, &mut lowest);
+    let mut links = vec![Links { from: 0, to: None, layer: lowest }];
+    for (at, pair) in layers.windows(2).enumerate() {
+        let (below, above) = (&pair[0].settled, &pair[1].settled);
+        let candidates = above.topics_of_topics(below, most);
+        let own = first_children(&candidates, above.n_topics, options.topic_parents());
+        let layer = layer(&candidates, &own, above, options.topic_parents(), &Constraints::default());
+        links.push(Links { from: at + 1, to: Some(at), layer });
+    }
+    let leaks = layers.iter().enumerate().map(|(at, Clusters { settled, .. })| {
+        let above = links.get(at + 1).map(|links| &links.layer.parents);
+        let share =
+            |topic: usize| above.filter(|parents| !parents[topic].is_empty()).map_or(1.0, |_| OWN_SHARE);
+        let n_docs_of = settled.n_docs.iter().enumerate();
+        n_docs_of.map(|(topic, &n)| share(topic) * TOPICS_A_DOC * f64::from(n) / n_docs).collect()
+    });
+    let leaks = leaks.collect();
+    (links, leaks)
+}
 
 /// The edges from the topics of a layer to items. `own` are, for every item, the topics it must be a child of.
 pub(super) fn layer(
@@ -26,7 +67,7 @@ pub(super) fn layer(
             edges(&candidates[item], &own[item], most_parents, allowed)
         })
         .collect();
-    Layer { n_topics: settled.n_topics, parents, n_present: settled.n_docs.clone() }
+    Layer { n_topics: settled.n_topics, parents }
 }
 
 /// The best topics that an item may have; its own ones are fixed.

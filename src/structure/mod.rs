@@ -10,6 +10,7 @@
 mod budget;
 mod complete;
 mod cores;
+mod gains;
 mod layer;
 mod layering;
 mod members;
@@ -30,16 +31,19 @@ use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::network::{Graph, Names, Network};
 use layer::Layer;
+use neighbours::Neighbours;
 use occurrences::Occurrences;
 use settle::Settled;
-
-/// Topics that a token is considered for: more than it may have, as some may be denied to it.
-const CANDIDATES: usize = 32;
 
 /// How many documents [`learn_graph`] will have counted in its monitor at the end.
 pub fn graph_work(n_docs: usize, n_tokens: usize, options: &GraphOptions) -> u64 {
     // Neighbours are counted once, and every layer settles in rounds.
-    n_docs as u64 * (1 + settle::ROUNDS as u64 * options.layer_sizes(n_tokens).len() as u64)
+    n_docs as u64 + settling_work(n_docs, options.layer_sizes(n_tokens).len())
+}
+
+/// How many documents settling takes.
+pub(crate) fn settling_work(n_docs: usize, n_layers: usize) -> u64 {
+    n_docs as u64 * settle::ROUNDS as u64 * n_layers as u64
 }
 
 /// Memory that [`learn_graph`] takes for documents of so many tokens in all, about: the `dblp` preset took 3.05 GB for 23 million.
@@ -58,77 +62,126 @@ pub fn learn_graph(
     options: &GraphOptions,
     monitor: &Monitor,
 ) -> Result<Network> {
-    options.check(tokens)?;
-    let token_docs = Occurrences::of_docs(&docs, doc_ixs, tokens.len());
-    if token_docs.n_occurrences() == 0 {
-        let n_docs = doc_ixs.len();
-        return Err(Error::Usage(format!(
-            "nothing to learn a graph from: no token occurs in the {n_docs} documents; check the corpus and its vocabulary"
-        )));
-    }
-    let near = neighbours::neighbours(&token_docs, options.min_support, monitor)?;
-    let cohesive = near.cohesive();
-    // Frequent tokens count more, but not in proportion.
-    let worth: Vec<f32> = (0..tokens.len()).map(|token| (token_docs.df(token) as f32).ln_1p()).collect();
-    let (mut layers, mut telling): (Vec<Layer>, Vec<Vec<Vec<u32>>>) = Default::default();
-    let mut below: Option<Settled> = None;
-    for &n_topics in &options.layer_sizes(tokens.len()) {
-        let constraints = if below.is_none() { options.constraints() } else { Default::default() };
-        let cores = cores::choose(&worth, &cohesive, n_topics, &constraints.anchors);
-        let own = cores::by_item(&cores, tokens.len());
-        let shares = members::members(&near, &own, n_topics);
-        let settled = settle::settle(&token_docs, &shares, n_topics, &constraints.anchors, monitor)?;
-        let most = CANDIDATES.max(options.parents);
-        layers.push(match &below {
-            None => {
-                let candidates = settled.topics_of_tokens(&token_docs, options.min_support, most);
-                let mut layer = layering::layer(&candidates, &own, &settled, options.parents, &constraints);
-                layering::pair_up(&near, &own, options.parents, &constraints, &mut layer);
-                layer
-            }
-            Some(below) => {
-                let candidates = settled.topics_of_topics(below, most);
-                let own = layering::first_children(&candidates, n_topics, options.topic_parents());
-                layering::layer(&candidates, &own, &settled, options.topic_parents(), &constraints)
-            }
-        });
-        telling.push(settled.telling_tokens(&token_docs, names::KEPT));
-        below = Some(settled);
-    }
-    if let Some(most) = options.max_edges {
-        budget::prune(&mut layers, most);
-    }
-    assemble(&layers, &token_docs, &telling, tokens, options)
+    Learner::new(docs, doc_ixs, tokens, options, monitor)?.learn(options, monitor)
 }
 
-/// Graph, weights and names of the layers: topics from the top layer down, then tokens.
+/// What all layers are learned from.
+pub(crate) struct Learner<'a> {
+    tokens: &'a [String],
+    token_docs: Occurrences,
+    near: Neighbours,
+    cohesive: Neighbours,
+    worth: Vec<f32>,
+}
+
+/// A clustering of the documents, and the topics that each token is a core of.
+struct Clusters {
+    settled: Settled,
+    own: Vec<Vec<u32>>,
+}
+
+impl<'a> Learner<'a> {
+    pub(crate) fn new(
+        docs: Docs<'_>,
+        doc_ixs: &[u32],
+        tokens: &'a [String],
+        options: &GraphOptions,
+        monitor: &Monitor,
+    ) -> Result<Self> {
+        options.check(tokens)?;
+        let token_docs = Occurrences::of_docs(&docs, doc_ixs, tokens.len());
+        if token_docs.n_occurrences() == 0 {
+            let n_docs = doc_ixs.len();
+            return Err(Error::Usage(format!(
+                "nothing to learn a graph from: no token occurs in the {n_docs} documents; check the corpus and its vocabulary"
+            )));
+        }
+        let near = neighbours::neighbours(&token_docs, options.min_support, monitor)?;
+        let cohesive = near.cohesive();
+        // Frequent tokens count more, but not in proportion.
+        let worth = (0..tokens.len()).map(|token| (token_docs.df(token) as f32).ln_1p()).collect();
+        Ok(Self { tokens, token_docs, near, cohesive, worth })
+    }
+
+    /// A layer of so many topics, the first of them given by their words.
+    fn layer(&self, n_topics: usize, anchors: &[Vec<u32>], monitor: &Monitor) -> Result<Clusters> {
+        let cores = cores::choose(&self.worth, &self.cohesive, n_topics, anchors);
+        let own = cores::by_item(&cores, self.tokens.len());
+        let shares = members::members(&self.near, &own, n_topics);
+        let settled = settle::settle(&self.token_docs, &shares, n_topics, anchors, monitor)?;
+        Ok(Clusters { settled, own })
+    }
+
+    /// Words of a document, in the mean.
+    pub(crate) fn words(&self) -> f64 {
+        self.token_docs.n_occurrences() as f64 / self.token_docs.n_docs().max(1) as f64
+    }
+
+    /// Edges into the tokens of a document, in the mean.
+    pub(crate) fn doc_edges(&self, graph: &Graph) -> f64 {
+        let parents = |token: usize| graph.parents(graph.n_topics() + token).len();
+        let edges = |token: usize| (self.token_docs.df(token) * parents(token)) as f64;
+        (0..self.tokens.len()).map(edges).sum::<f64>() / self.token_docs.n_docs().max(1) as f64
+    }
+
+    /// The whole graph.
+    pub(crate) fn learn(&self, options: &GraphOptions, monitor: &Monitor) -> Result<Network> {
+        options.check(self.tokens)?;
+        let (sizes, constraints) = (options.layer_sizes(self.tokens.len()), options.constraints());
+        let mut layers: Vec<Clusters> = Vec::new();
+        for &n_topics in &sizes {
+            let anchors = if layers.is_empty() { &constraints.anchors[..] } else { &[] };
+            layers.push(self.layer(n_topics, anchors, monitor)?);
+        }
+        let (mut links, leaks) = match options.min_gain {
+            Some(min_gain) => {
+                gains::links(&layers, &self.token_docs, min_gain, options.doc_edges, &constraints)
+            }
+            None => layering::links(&layers, &self.near, &self.token_docs, options, &constraints),
+        };
+        if let Some(most) = options.max_edges {
+            budget::prune(&mut links, most);
+        }
+        let telling: Vec<_> =
+            layers.iter().map(|layer| layer.settled.telling_tokens(&self.token_docs, names::KEPT)).collect();
+        assemble(&sizes, &links, &leaks, &self.token_docs, &telling, self.tokens, options)
+    }
+}
+
+/// Edges from the topics of a layer, to tokens or to the topics of a layer below; layers are counted from the lowest up.
+struct Links {
+    from: usize,
+    to: Option<usize>,
+    layer: Layer,
+}
+
+/// Graph, weights and names: topics from the top layer down, then tokens. `leaks` has the frequency of every topic without its parents.
 fn assemble(
-    layers: &[Layer],
+    sizes: &[usize],
+    links: &[Links],
+    leaks: &[Vec<f64>],
     token_docs: &Occurrences,
     telling: &[Vec<Vec<u32>>],
     tokens: &[String],
     options: &GraphOptions,
 ) -> Result<Network> {
-    let n_topics: usize = layers.iter().map(|layer| layer.n_topics).sum();
-    // The first node of the tokens, then of each layer of topics.
-    let mut firsts = vec![n_topics as u32];
-    let mut first = n_topics;
-    for layer in layers {
-        first -= layer.n_topics;
-        firsts.push(first as u32);
-    }
+    let n_topics: usize = sizes.iter().sum();
+    // The first node of each layer, the lowest last.
+    let first = |layer: usize| sizes[layer + 1..].iter().sum::<usize>() as u32;
     let (mut edges, mut edge_weights) = (Vec::new(), Vec::new());
-    for (at, layer) in layers.iter().enumerate() {
+    for Links { from, to, layer } in links {
+        let items = to.map_or(n_topics as u32, first);
         for (item, edge) in layer.edges() {
-            edges.push((firsts[at + 1] + edge.topic, firsts[at] + item));
-            edge_weights.push(weights::edge(edge.p));
+            edges.push((first(*from) + edge.topic, items + item));
+            let weight = if options.min_gain.is_some() { weights::edge_by_gain } else { weights::edge };
+            edge_weights.push(weight(edge.p));
         }
     }
-    let topics = names::name(telling, layers, tokens, &options.anchors);
+    let topics = names::name(telling, &links[0].layer, tokens, &options.anchors);
     let names = Names { topics, tokens: tokens.to_vec() };
     let (graph, order) = Graph::build(n_topics, tokens.len(), &edges, &|node| names.of(node).to_owned())
         .map_err(|fault| Error::Usage(format!("the graph that was learned: {}", fault.message)))?;
     let edge = order.iter().map(|&at| edge_weights[at as usize]).collect();
-    let weights = weights::weights(&graph, layers, token_docs, edge);
+    let weights = weights::weights(&graph, leaks, token_docs, edge);
     Ok(Network { graph, weights, names, training: String::new() })
 }

@@ -14,13 +14,13 @@ const LONGEST: usize = 32;
 /// Names of all topics, from the top layer down: all different, and none a token's. `telling` has the best words of every layer and topic.
 pub(super) fn name(
     telling: &[Vec<Vec<u32>>],
-    layers: &[Layer],
+    lowest: &Layer,
     tokens: &[String],
     anchors: &[Anchor],
 ) -> Vec<String> {
     let mut taken: FxHashSet<String> = tokens.iter().cloned().collect();
     taken.extend(anchors.iter().map(|anchor| anchor.name.clone()));
-    let children = lowest_children(layers);
+    let children = children(lowest);
     let mut names = Vec::new();
     for (at, words) in telling.iter().enumerate().rev() {
         for (topic, words) in words.iter().enumerate() {
@@ -34,9 +34,9 @@ pub(super) fn name(
 }
 
 /// The tokens of each topic of the lowest layer.
-fn lowest_children(layers: &[Layer]) -> Vec<Vec<u32>> {
-    let mut children = vec![Vec::new(); layers[0].n_topics];
-    layers[0].edges().for_each(|(item, edge)| children[edge.topic as usize].push(item));
+fn children(lowest: &Layer) -> Vec<Vec<u32>> {
+    let mut children = vec![Vec::new(); lowest.n_topics];
+    lowest.edges().for_each(|(item, edge)| children[edge.topic as usize].push(item));
     children
 }
 

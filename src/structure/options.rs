@@ -15,7 +15,7 @@ pub struct Anchor {
 }
 
 /// Options of [`learn_graph`](super::learn_graph).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GraphOptions {
     /// Topics of each layer, the one above the tokens first; empty: as `layers` says.
     pub topics: Vec<usize>,
@@ -24,6 +24,13 @@ pub struct GraphOptions {
     pub layers: Option<usize>,
     /// Parents of a token at most; topics may have a third of that.
     pub parents: usize,
+    /// Where given, edges go by what they gain instead of `parents` and `min_support`: from the topics of all layers to every token that
+    /// gains this many nats over all training documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_gain: Option<f64>,
+    /// Then: edges of a document at most, in the mean; those that gain least for the documents they are in go first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doc_edges: Option<usize>,
     /// Edges at most; the weakest go first, a node's last parent at the very end.
     pub max_edges: Option<usize>,
     /// Pairs seen together in fewer documents do not count.
@@ -42,6 +49,8 @@ impl Default for GraphOptions {
             topics: Vec::new(),
             layers: None,
             parents: 8,
+            min_gain: None,
+            doc_edges: None,
             max_edges: None,
             min_support: 3,
             anchors: Vec::new(),
@@ -108,6 +117,12 @@ impl GraphOptions {
         }
         if self.min_support == 0 {
             return wrong("pairs must be seen in 0 documents; ask for 1 or more".into());
+        }
+        if let Some(gain) = self.min_gain.filter(|gain| !(*gain >= 0.0 && gain.is_finite())) {
+            return wrong(format!("an edge is to gain {gain} nats; ask for 0 or more"));
+        }
+        if self.doc_edges == Some(0) {
+            return wrong("a document is to have 0 edges at most; allow 1 or more".into());
         }
         if self.layers == Some(0) {
             return wrong("0 layers of topics are no graph; ask for 1 or more".into());

@@ -141,6 +141,14 @@ impl TrainOptions {
     }
 }
 
+impl TrainOptions {
+    /// The smallest leak there may be, with so many documents to train on.
+    pub(crate) fn smallest_leak(&self, n_docs: usize) -> f64 {
+        let all_docs = n_docs as f64 + self.prior.map_or(0.0, |prior| prior.docs);
+        self.leak_floor.unwrap_or(self.floor.min((0.1 / all_docs).max(MIN_FLOOR)))
+    }
+}
+
 /// Options that make sense; only these are trained with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedOptions(TrainOptions);
@@ -149,6 +157,13 @@ impl std::ops::Deref for CheckedOptions {
     type Target = TrainOptions;
     fn deref(&self) -> &TrainOptions {
         &self.0
+    }
+}
+
+impl CheckedOptions {
+    /// The same with other epochs at most.
+    pub fn with_epochs(&self, epochs: u32) -> Result<Self> {
+        TrainOptions { epochs, ..self.0.clone() }.check()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Training from start to end: split, initial weights, refinement where it is wanted, epochs, the best model.
 
-use super::options::MIN_FLOOR;
 use super::refine::Refinement;
 use super::state::{Best, Phase, State};
 use super::trainer::Trainer;
@@ -72,8 +71,7 @@ pub fn train(
     let n_batches = options.n_batches(train_docs.len());
     let mut n_steps = u64::from(options.epochs) * n_batches as u64;
     n_steps = options.max_steps.map_or(n_steps, |most| most.min(n_steps));
-    let all_docs = train_docs.len() as f64 + options.prior.map_or(0.0, |prior| prior.docs);
-    let leak_floor = options.leak_floor.unwrap_or(options.floor.min((0.1 / all_docs).max(MIN_FLOOR)));
+    let leak_floor = options.smallest_leak(train_docs.len());
     let (given_graph, state) = match begin {
         Begin::New(graph, given) => {
             let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor, monitor)?;

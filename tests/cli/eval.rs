@@ -3,7 +3,8 @@
 use crate::support::{Folder, N_GOLDEN, golden, keys, list, number, text};
 use serde_json::{Value, json};
 
-const CONTRACT: [&str; 6] = ["backend", "bound", "docs", "elbo_mean", "elbo_sum", "exact_mean"];
+const CONTRACT: [&str; 8] =
+    ["backend", "baseline_mean", "bound", "docs", "elbo_mean", "elbo_sum", "exact_mean", "gain_bits_a_word"];
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
@@ -83,6 +84,20 @@ fn text_names_the_bound_and_the_unit() {
     let stdout = folder.stdout("eval model.json docs.svm --exact --bound local");
     assert!(stdout.starts_with("4 documents, mean bound (local) -"), "{stdout}");
     assert!(stdout.contains("nats a document\n") && stdout.contains("\nexact log-likelihood -"), "{stdout}");
+    assert!(stdout.contains("\nindependent words -") && stdout.contains(" bits a word\n"), "{stdout}");
+}
+
+#[test]
+fn independent_words_stand_beside_the_bound() {
+    // Two words, each in half of the documents, always together: log 2 a document, and 2 log 2 if they were independent.
+    let folder = Folder::new();
+    folder.write("docs.jsonl", &"{\"tokens\":[\"a\",\"b\"]}\n{\"tokens\":[]}\n".repeat(50));
+    folder.write("model.tsv", "\tt\t0.69\nt\ta\t9\nt\tb\t9\n\ta\t0.0001\n\tb\t0.0001\n");
+    let result = folder.result("eval model.tsv docs.jsonl");
+    let (baseline, log2) = (number(&result["baseline_mean"]), 2f64.ln());
+    assert!((baseline + 2.0 * log2).abs() < 1e-9, "{result}");
+    let bits = (number(&result["elbo_mean"]) - baseline) / log2;
+    assert!((number(&result["gain_bits_a_word"]) - bits).abs() < 1e-9 && bits > 0.99, "{result}");
 }
 
 #[test]
@@ -170,7 +185,9 @@ fn an_empty_corpus_has_an_answer() {
         assert_eq!(keys(&result), CONTRACT);
         assert_eq!(result["docs"], 0, "{corpus}");
         assert_eq!(result["elbo_sum"], 0.0);
-        assert_eq!((&result["elbo_mean"], &result["exact_mean"]), (&Value::Null, &Value::Null));
+        for key in ["elbo_mean", "exact_mean", "baseline_mean", "gain_bits_a_word"] {
+            assert_eq!(result[key], Value::Null, "{key}");
+        }
         assert_eq!(folder.text("table.tsv"), "doc\telbo\texact\n");
         assert_eq!(folder.stdout(&format!("eval model.json {corpus}")), "no documents\n");
     }

@@ -3,8 +3,9 @@
 use crate::support::{Folder, golden, keys, number};
 use serde_json::Value;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 12] = [
     "backend",
+    "baseline_mean",
     "bound",
     "configurations_bound_mean",
     "docs",
@@ -12,6 +13,7 @@ const KEYS: [&str; 10] = [
     "elbo_sum",
     "ess_mean",
     "exact_mean",
+    "gain_bits_a_word",
     "likelihood_mean",
     "likelihood_se",
 ];

@@ -3,6 +3,7 @@
 mod bad_corpora;
 mod bad_models;
 mod bench;
+mod capacity;
 mod compare;
 mod complete;
 mod corpus;

@@ -86,8 +86,8 @@ fn a_corpus_and_graph_of_ones_own() {
 fn the_result_as_json() {
     let folder = pantry();
     let result = folder.result("train docs.jsonl --graph graph.tsv -o run --epochs 2 --bound local");
-    let expected =
-        "bound edges ended graph_weights_elbo held_out_docs metrics model run test_docs test_elbo topics";
+    let expected = "baseline_mean bound edges ended graph_weights_elbo held_out_docs metrics model run test_baseline_mean \
+                    test_docs test_elbo topics";
     assert_eq!(keys(&result).join(" "), expected);
     assert_eq!(result["run"], "run");
     assert_eq!(result["model"], "run/model.safetensors");

@@ -12,9 +12,9 @@ use noisyor::{Error, Result};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
 pub(in crate::cli) struct TrainingArgs {
-    /// Passes over the training documents at most; a run that goes on may have more
-    #[arg(long, default_value_t = TrainOptions::default().epochs, value_name = "N")]
-    pub(super) epochs: u32,
+    /// Passes over the training documents at most; a run that goes on may have more [default: 40, or what --effort has time for]
+    #[arg(long, value_name = "N")]
+    pub(super) epochs: Option<u32>,
     /// Weight steps at most; 0: evaluate and write the initial weights
     #[arg(long, value_name = "N")]
     pub(super) steps: Option<u64>,
@@ -157,7 +157,7 @@ impl TrainingArgs {
             cap: self.cap,
             leak_floor: None,
             batch: self.batch.unwrap_or(BatchSize::Auto),
-            epochs: self.epochs,
+            epochs: self.epochs.unwrap_or(TrainOptions::default().epochs),
             max_steps: self.steps,
             valid: self.valid,
             test: self.test,

@@ -3,8 +3,10 @@
 use super::memory::Limit;
 use super::{Args, update};
 use crate::cli::Common;
+use crate::cli::choice;
 use crate::cli::graph::token_names;
 use crate::cli::progress::Progress;
+use noisyor::capacity::{Chooser, Effort};
 use noisyor::corpus::{Alignment, Corpus, Docs, align, sample_corpus, split};
 use noisyor::estep::EStep;
 use noisyor::monitor::Monitor;
@@ -40,6 +42,8 @@ enum Source {
     Given(Loaded),
     /// The training documents.
     Learned(GraphOptions),
+    /// The training documents, and what is of use by the validation part.
+    Chosen(GraphOptions, Effort),
     /// All edges between layers of so many topics.
     Complete(Graph, Names, Value),
     /// The run that goes on.
@@ -112,7 +116,13 @@ impl Args {
                     let (graph, names) = complete_graph(layers, &tokens)?;
                     Source::Complete(graph, names, json!({ "topics": layers, "parents": ALL }))
                 }
-                None => Source::Learned(self.learning.options(&tokens, self.seed)?),
+                None => {
+                    let options = self.learning.options(&tokens, self.seed)?;
+                    match self.learning.effort().filter(|_| !self.training.refine) {
+                        Some(effort) => Source::Chosen(options, effort),
+                        None => Source::Learned(options),
+                    }
+                }
             },
         };
         Ok(Inputs { corpus, alignment, tokens, source })
@@ -162,6 +172,11 @@ impl Start {
         self.learning["parents"] == ALL
     }
 
+    /// Epochs that there is time for, where that was found out.
+    pub(super) fn epochs(&self) -> Option<u32> {
+        self.learning["epochs"].as_u64().map(|epochs| epochs as u32)
+    }
+
     /// Keeps the graph in the run's folder, so that the run can go on without the file it came from, and describes it.
     pub(super) fn keep(&self, folder: &RunFolder, about: &mut Value) -> Result<()> {
         let (graph, names) = (self.graph.clone(), self.names.clone());
@@ -200,7 +215,11 @@ impl Inputs {
     pub(super) fn model(&self) -> Option<&Network> {
         match &self.source {
             Source::Model(model, _) => Some(model),
-            Source::Given(_) | Source::Learned(_) | Source::Complete(..) | Source::Resumed(_) => None,
+            Source::Given(_)
+            | Source::Learned(_)
+            | Source::Chosen(..)
+            | Source::Complete(..)
+            | Source::Resumed(_) => None,
         }
     }
 
@@ -245,6 +264,21 @@ impl Inputs {
                 return Ok(Start { graph, names, weights: None, learning, n_docs });
             }
             Source::Resumed(ref start) => return Ok(start.clone()),
+            Source::Chosen(ref given, effort) => {
+                let docs = memory.graph_docs(self, docs, options.seed, common);
+                let chooser = Chooser {
+                    docs: self.docs(),
+                    tokens: &self.tokens,
+                    graph_docs: &docs,
+                    given,
+                    options,
+                    effort,
+                    monitor,
+                };
+                let (network, learning) = choice::choose(&chooser, estep, common, monitor)?;
+                let Network { graph, names, weights, .. } = network;
+                return Ok(Start { graph, names, weights: Some(weights), learning, n_docs });
+            }
             Source::Learned(ref learning) => learning.clone(),
         };
         if args.training.refine {

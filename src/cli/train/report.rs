@@ -6,7 +6,7 @@ use crate::cli::Common;
 use crate::cli::common::print;
 use crate::cli::progress::Progress;
 use anyhow::Result;
-use noisyor::corpus::{Docs, align, sample_network};
+use noisyor::corpus::{Baseline, Docs, align, sample_network, split, token_frequency};
 use noisyor::estep::{EStep, Monitor};
 use noisyor::network::Network;
 use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
@@ -21,6 +21,8 @@ pub(super) struct Figures {
     /// What the reference is, and its bound of the documents held out.
     reference: (&'static str, Option<f64>),
     pub(super) test_elbo: Option<f64>,
+    /// Independent words, with the frequencies of the training part: of the documents held out, and of the test part.
+    baselines: [Option<Baseline>; 2],
     /// Whether the user asked to stop, and figures are missing.
     pub(super) interrupted: bool,
 }
@@ -74,7 +76,24 @@ pub(super) fn evaluate(
         None => None,
     };
     let test_elbo = elbo(network, inputs.docs(), &outcome.test)?;
-    Ok(Figures { reference: (what, reference_elbo), test_elbo, interrupted })
+    let baselines = baselines(inputs, network.graph.n_tokens(), options, outcome);
+    Ok(Figures { reference: (what, reference_elbo), test_elbo, baselines, interrupted })
+}
+
+/// Independent words, of the documents held out and of the test part, where there are any.
+fn baselines(
+    inputs: &Inputs,
+    n_tokens: usize,
+    options: &CheckedOptions,
+    outcome: &Outcome,
+) -> [Option<Baseline>; 2] {
+    let train = split(inputs.corpus.n_docs(), options.valid, options.test, options.seed).train;
+    let frequency = |doc_ixs: &[u32]| token_frequency(&inputs.docs(), doc_ixs, n_tokens);
+    let known = frequency(&train);
+    [&outcome.valid, &outcome.test].map(|part| {
+        let is_there = !part.is_empty();
+        is_there.then(|| Baseline::new(&frequency(part), &known, train.len()))
+    })
 }
 
 /// Prints topics, bounds and the folder.
@@ -86,7 +105,8 @@ pub(super) fn report(
     folder: &Path,
     common: &Common,
 ) -> Result<()> {
-    let Figures { reference: (what, reference_elbo), test_elbo, .. } = *figures;
+    let Figures { reference: (what, reference_elbo), test_elbo, baselines: [of_valid, of_test], .. } =
+        *figures;
     let valid_elbo = outcome.metrics.as_ref().and_then(|m| m.valid_elbo);
     let (n_valid, n_test) = (outcome.valid.len(), outcome.test.len());
     let (bound, ended) = (options.estep.bound_label(), ending(outcome.ended));
@@ -97,13 +117,19 @@ pub(super) fn report(
                 "run": folder, "model": folder.join("model.safetensors"), "ended": ended, "bound": options.estep.bound,
                 "metrics": outcome.metrics, "graph_weights_elbo": reference_elbo,
                 "topics": network.graph.n_topics(), "edges": network.graph.n_edges(), "held_out_docs": n_valid,
-                "test_docs": n_test, "test_elbo": test_elbo,
+                "test_docs": n_test, "test_elbo": test_elbo, "baseline_mean": of_valid.map(|baseline| baseline.mean),
+                "test_baseline_mean": of_test.map(|baseline| baseline.mean),
             })
         ));
     }
     let mut text = TopicTree::text(&topic_tree(network, 8, MAX_DEPTH)) + "\n";
     if let Some(valid) = valid_elbo {
         text += &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", n_valid);
+        if let Some(train) = outcome.metrics.as_ref().and_then(|m| m.train_elbo) {
+            let gap = train - valid;
+            text += &format!("of the training documents {train:.4}: {gap:.4} above those held out\n");
+        }
+        text += &of_valid.map_or(String::new(), |baseline| baseline.describe(valid) + "\n");
     }
     if let Some(reference) = reference_elbo {
         text += &format!("the same under the {what}: {reference:.4}\n");
@@ -112,6 +138,7 @@ pub(super) fn report(
         text += &format!(
             "test bound ({bound}) {test:.4} nats a document, over {n_test} documents that training never saw\n"
         );
+        text += &of_test.map_or(String::new(), |baseline| baseline.describe(test) + "\n");
     }
     let metrics = outcome.metrics.as_ref();
     text += &match metrics {

@@ -103,7 +103,7 @@ impl Job {
         let mut options = serde_json::from_value::<TrainOptions>(found.config["options"].clone())
             .map_err(|_| unreadable("options"))?;
         let longer = [is_given("epochs"), is_given("steps"), is_given("patience")];
-        options.epochs = if longer[0] { now.training.epochs } else { options.epochs };
+        options.epochs = now.training.epochs.unwrap_or(options.epochs);
         options.max_steps = if longer[1] { now.training.steps } else { options.max_steps };
         options.patience = if longer[2] { now.training.patience } else { options.patience };
         let falls = matches!(options.step, StepRule::Paper { schedule, .. } | StepRule::Adam { schedule, .. }
