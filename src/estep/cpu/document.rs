@@ -71,7 +71,7 @@ pub(super) struct SomeDocs<'a> {
     pub(super) options: &'a EStepOptions,
     /// The topics that each begins with, where they were kept.
     pub(super) kept_on: Option<OnListsReader<'a>>,
-    /// What tells which topics cannot come on, where those are left out.
+    /// What tells which topics cannot come on, where those are left out: then only sums and bounds come of it, and nothing was kept.
     pub(super) upper: Option<&'a UpperTerms>,
 }
 
@@ -96,17 +96,14 @@ pub(super) fn run_batch(
             None => (&mut *state, whole),
             Some(upper) => {
                 reduced.take(graph, batch, doc_ix, upper);
-                reduced.keep_places(&mut state.begin_on);
                 let Reduced { batch: small, state: inner, .. } = &mut *reduced;
                 inner.start(small);
-                std::mem::swap(&mut inner.begin_on, &mut state.begin_on);
                 (inner, OneDoc { batch: small, doc_ix: 0, ..whole })
             }
         };
         let (mut elbo, n_alternations) = runner.run(doc, sums.as_deref_mut(), totals);
         if upper.is_some() {
             elbo += reduced.count_left_out(params, batch.docs[doc_ix].count, sums.as_deref_mut());
-            reduced.give_back(batch, doc_ix, &mut state.q, &mut state.logit);
         }
         state.elbo.push(elbo);
         totals.add_doc(batch.docs[doc_ix].count, elbo, whole.n_edges() as u64, n_alternations);

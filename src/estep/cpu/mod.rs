@@ -18,7 +18,7 @@ pub use greedy::{HOPE, MIN_GAIN, Q_ON};
 pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;
 
-use super::{BlockSums, Bound, DocResults, EStep, Params, Sink, Start, Stats, Work};
+use super::{BlockSums, Bound, DocResults, EStep, EStepOptions, Params, Sink, Start, Stats, Work};
 use crate::batch::{BLOCK_DOCS, Batch, Packer};
 use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
@@ -112,10 +112,11 @@ impl EStep for CpuEStep {
             self.workers.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
         }
         let mut stats = Stats::new(graph, work.gradients);
-        // Other starts go through states in which every topic is half on, and where they end depends on all of them. What is inferred
-        // must be what is explained, to rounding, and explanations are of whole documents: only training takes the short way. Pieces are chosen among all topics.
-        let reduce =
-            work.gradients && !full && work.options.start == Start::Greedy && work.options.clamp == 0;
+        // Other starts go through states in which every topic is half on, and where they end depends on all of them. What is told of single
+        // documents must be what is explained, to rounding, and explanations are of whole documents: only the sums take the short way.
+        let EStepOptions { start, clamp, .. } = *work.options;
+        let is_told = sink.is_some() || work.kept_on.is_some();
+        let reduce = work.gradients && !is_told && !full && start == Start::Greedy && clamp == 0;
         let upper = reduce.then(|| UpperTerms::derive(graph, params));
         let (keep, n_blocks) = (sink.is_some(), AtomicUsize::new(0));
         let run = |(block_ix, block): (usize, &[Item])| {

@@ -17,7 +17,7 @@ use super::gradient::Accumulator;
 use crate::batch::{Batch, DocRecord, EdgeRecord, NodeRecord};
 use crate::estep::Params;
 use crate::network::Graph;
-use crate::numeric::{X_CAP, exp_neg, log1p_pos, sigmoid};
+use crate::numeric::{X_CAP, exp_neg, log1p_pos};
 
 /// A topic whose log-odds are below this whatever happens is left out.
 const CERTAINLY_OFF: f32 = -12.0;
@@ -183,15 +183,6 @@ impl Reduced {
         }
     }
 
-    /// Places of topics of the whole document, as places here; those left out are gone.
-    #[inline(always)]
-    pub(super) fn keep_places(&self, topics: &mut Vec<u32>) {
-        topics.retain_mut(|place| {
-            *place = self.places.get(*place as usize).copied().unwrap_or(LEFT_OUT);
-            *place != LEFT_OUT
-        });
-    }
-
     /// Topics left out are of the document all the same, and off: what that adds to its bound. They are counted in `sums`.
     #[inline(always)]
     pub(super) fn count_left_out(&self, params: &Params, count: u32, sums: Option<&mut Accumulator>) -> f64 {
@@ -199,20 +190,6 @@ impl Reduced {
             sums.count_off(&self.left_out, f64::from(count));
         }
         -self.left_out.iter().map(|&topic| f64::from(params.tail[topic as usize])).sum::<f64>()
-    }
-
-    /// Writes q and log-odds to their places in the whole document; for topics left out, the largest they could be.
-    #[inline(always)]
-    pub(super) fn give_back(&self, whole: &Batch, doc_ix: usize, q: &mut [f32], logit: &mut [f32]) {
-        let (topics, end) = (whole.topics(doc_ix), whole.docs[doc_ix + 1].node_begin as usize);
-        q[topics.end..end].fill(1.0);
-        for (topic, (&upper, &place)) in topics.zip(self.upper.iter().zip(&self.places)) {
-            (q[topic], logit[topic]) = if place == LEFT_OUT {
-                (sigmoid(upper), upper)
-            } else {
-                (self.state.q[place as usize], self.state.logit[place as usize])
-            };
-        }
     }
 }
 
