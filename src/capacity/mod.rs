@@ -40,7 +40,7 @@ pub struct Trial {
     pub complete: bool,
     /// Its edges.
     pub edges: usize,
-    /// The bound of the documents held out after [`EPOCHS`] epochs, in nats a document; none where there are no documents to hold out.
+    /// The bound of the documents held out after two epochs, in nats a document; none where there are no documents to hold out.
     pub bound: Option<f64>,
 }
 

@@ -107,7 +107,7 @@ fn candidates(
     shares: &[Vec<Row>],
     frequency: &[f64],
     min_gain: f64,
-    explained: &mut Vec<f32>,
+    explained: &mut [f32],
 ) -> Vec<(u32, Candidate)> {
     for ((_, rows), shares) in upper.iter().zip(shares) {
         for &(above, share) in shares[topic].iter().filter(|(_, share)| *share >= LEAST_SHARE) {

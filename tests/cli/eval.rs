@@ -91,7 +91,7 @@ fn text_names_the_bound_and_the_unit() {
 fn independent_words_stand_beside_the_bound() {
     // Two words, each in half of the documents, always together: log 2 a document, and 2 log 2 if they were independent.
     let folder = Folder::new();
-    folder.write("docs.jsonl", &"{\"tokens\":[\"a\",\"b\"]}\n{\"tokens\":[]}\n".repeat(50));
+    folder.write("docs.jsonl", "{\"tokens\":[\"a\",\"b\"]}\n{\"tokens\":[]}\n".repeat(50));
     folder.write("model.tsv", "\tt\t0.69\nt\ta\t9\nt\tb\t9\n\ta\t0.0001\n\tb\t0.0001\n");
     let result = folder.result("eval model.tsv docs.jsonl");
     let (baseline, log2) = (number(&result["baseline_mean"]), 2f64.ln());
