@@ -88,11 +88,10 @@ impl Reduced {
         let mut at = begin;
         for &colour_end in &whole.colour_ends[doc_ix * graph.n_colours()..][..graph.n_colours()] {
             for at in at..colour_end {
-                if upper[(at - begin) as usize] < CERTAINLY_OFF {
+                if cannot_come_on(upper[(at - begin) as usize]) {
                     places.push(LEFT_OUT);
                     left_out.push(whole.nodes[at as usize].id);
                 } else {
-                    // What is no number stays, and is found out.
                     places.push(wholes.len() as u32);
                     wholes.push(at);
                 }
@@ -175,8 +174,7 @@ impl Reduced {
         for level in 1..terms.n_levels {
             for topic in topics.clone() {
                 let is_of_level = terms.levels[whole.nodes[topic].id as usize] == level;
-                let is_left_out = upper[topic - begin] < CERTAINLY_OFF;
-                if is_of_level && !is_left_out {
+                if is_of_level && !cannot_come_on(upper[topic - begin]) {
                     tell_parents(graph, whole, topic, begin, terms, upper);
                 }
             }
@@ -191,6 +189,12 @@ impl Reduced {
         }
         -self.left_out.iter().map(|&topic| f64::from(params.tail[topic as usize])).sum::<f64>()
     }
+}
+
+/// Whether a topic of this U is left out. What is not finite stays, and is found out.
+#[inline(always)]
+fn cannot_come_on(upper: f32) -> bool {
+    upper < CERTAINLY_OFF && upper.is_finite()
 }
 
 /// Adds what a node is worth to each of its parents, whose document begins at the node `begin`.
