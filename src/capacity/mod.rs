@@ -11,17 +11,17 @@ pub use effort::Effort;
 use crate::corpus::{Docs, split};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
-use crate::network::{Graph, Init, Names, Network, Weights};
+use crate::network::{Init, Network};
 use crate::structure::{GraphOptions, Learner, complete_graph};
 use crate::train::{Begin, CheckedOptions, Ended, StepRule, TrainOptions, start_weights, train};
-use effort::sizes;
+use effort::{epochs, sizes};
 use serde::Serialize;
 
 /// Epochs of a trial. (After one, small networks are ahead that fall behind in the second.)
 const EPOCHS: u32 = 2;
 /// Sizes in a row that may be worse than the best before no larger ones are tried.
 const WORSE: usize = 2;
-/// Documents held out to judge by, where training holds out none.
+/// Documents held out to judge by, where training holds out none. (Graphs are learned from them, too, then.)
 const VALID: f64 = 0.1;
 /// The penalty in trials of trainings that have none.
 const LAMBDA: f64 = 1.0;
@@ -45,8 +45,7 @@ pub struct Trial {
 }
 
 /// How the network that was chosen is made.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// By [`learn_graph`](crate::structure::learn_graph).
     Learned(Box<GraphOptions>),
@@ -122,7 +121,7 @@ impl Chooser<'_> {
             return Err(Error::Usage("there is no network to choose from".into()));
         };
         let limited = matches!(&shape, Shape::Learned(options) if Some(options.topics[0]) == sizes.limit);
-        let epochs = self.effort.epochs(doc_edges, learner.doc_edges(&network.graph));
+        let epochs = epochs(doc_edges, learner.doc_edges(&network.graph));
         Ok(Chosen { network, shape, trials, limited, epochs })
     }
 
@@ -163,10 +162,10 @@ impl Chooser<'_> {
 
     /// A complete graph with weights from a mixture, as training would start.
     fn complete(&self, train_docs: &[u32], size: usize) -> Result<Network> {
-        let (graph, names): (Graph, Names) = complete_graph(&[size], self.tokens)?;
+        let (graph, names) = complete_graph(&[size], self.tokens)?;
         let options = TrainOptions { init: Init::Mixture, ..(**self.options).clone() }.check()?;
         let leak_floor = options.smallest_leak(train_docs.len());
-        let weights: Weights =
+        let weights =
             start_weights(&graph, None, &self.docs, train_docs, &options, leak_floor, self.monitor)?;
         Ok(Network { graph, names, weights, training: String::new() })
     }

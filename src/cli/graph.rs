@@ -20,7 +20,8 @@ use std::time::Instant;
 /// Learn a layered topic graph from what occurs together
 ///
 /// Tokens that occur together become topics, topics that occur together topics of the next layer. The file has weights to start
-/// training from, out of conditional frequencies. With --parents all nothing is learned: it has every edge, and no weights.
+/// training from, out of conditional frequencies. Where no size is given, sizes are tried by short trainings, and documents held out
+/// decide (--effort). With --parents all nothing is learned: it has every edge, and no weights.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor graph reviews.corpus -o graph.safetensors

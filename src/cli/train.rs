@@ -38,12 +38,14 @@ use watching::Watching;
 
 /// Train a network
 ///
-/// Where no graph is given one is learned from the training documents, as `noisyor graph` does. Without arguments: the bundled
+/// Where no graph is given one is learned from the training documents, as `noisyor graph` does; where no size is given, the validation
+/// part decides how large it is (--effort). Without arguments: the bundled
 /// sample, and the next free folder runs/NNN.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor train
-  noisyor train documents.jsonl --topics 300,100 -o run
+  noisyor train documents.jsonl --effort thorough --test 0.3 -o run
+  noisyor train documents.jsonl --topics 300,30 --min-gain 1 -o run
   noisyor train documents.jsonl --topics 60 --parents all --lambda 5 -o run
   noisyor train documents.jsonl --topics 33,11 --max-edges 707 --refine --test 0.3 -o run
   noisyor train new.jsonl --from run/model.safetensors -o updated

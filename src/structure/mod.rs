@@ -2,7 +2,7 @@
 //!
 //! First the near neighbours of every token (`neighbours`). Then for each layer, from the lowest up: a core for every topic
 //! (`cores`), the tokens that gather round it (`members`), the documents that each topic settles on (`settle`), and the edges to the layer
-//! below (`layering`). At the end edges are pruned to the budget, and weights and names are made from what was counted.
+//! below (`layering`), or from all layers to tokens by what they gain (`gains`). At the end edges are pruned to the budget, and weights and names are made from what was counted.
 //!
 //! Upper layers cluster the tokens and documents anew instead of the topics below: topics are present in most documents by some weak
 //! member, and clusters of clusters lose the theme that way.
