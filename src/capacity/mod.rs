@@ -174,11 +174,13 @@ impl Chooser<'_> {
     fn trial(&self, network: &Network, estep: &mut dyn EStep) -> Result<Option<f64>> {
         let mut options: TrainOptions = (**self.options).clone();
         options.epochs = EPOCHS;
-        options.eval_every = EPOCHS;
+        // Smoothing follows the first evaluation.
+        options.eval_every = 1;
         options.max_steps = None;
         options.patience = 0;
         options.init = Init::Graph;
         options.renew = None;
+        options.condense = false;
         options.estep.clamp = 0;
         if options.valid == 0.0 {
             options.valid = VALID.min((1.0 - options.test) / 2.0);

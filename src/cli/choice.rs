@@ -24,7 +24,13 @@ pub(super) fn choose(
     let progress = Progress::start(common, monitor, "choosing a network", work);
     let chosen = chooser.choose(estep, &mut |trial| common.say(describe(trial)))?;
     drop(progress);
-    let arguments = format!("{} --epochs {}", arguments(&chosen.shape), chosen.epochs);
+    let mut arguments = format!("{} --epochs {}", arguments(&chosen.shape), chosen.epochs);
+    if chooser.options.smooth {
+        arguments += " --smoothing held-out";
+    }
+    if chooser.options.condense {
+        arguments += " --condense";
+    }
     let limit = if chosen.limited { "; a larger --effort would try more topics" } else { "" };
     common.say(format_args!("chosen, for the best bound of documents held out: {arguments}{limit}"));
     let Chosen { network, shape, trials, epochs, .. } = chosen;

@@ -205,10 +205,13 @@ fn finished(
     if options.refine.is_some() {
         name_topics(&mut network, if !start.learning.is_null() { &all } else { reseeded });
         network.drop_empty_topics();
-    } else if start.is_complete() {
+    } else if start.is_complete() || options.condense {
         name_topics_by_telling(&mut network, &all);
     } else if options.renew.is_some() {
         name_topics(&mut network, reseeded);
+    }
+    if options.condense {
+        network.drop_empty_topics();
     }
     network
 }

@@ -12,7 +12,7 @@
 //! that training started from: `w = (w_em + m w_start) / (1 + m)`, with m small and zero once all were seen.
 
 use crate::estep::Stats;
-use crate::network::{Graph, Weights};
+use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
 
 /// Exponent of the stepwise average: batch t has weight (t + 2)^-0.55. Batches of many documents say enough by themselves to count
@@ -110,6 +110,30 @@ impl Ledger {
         }
     }
 
+    /// The counts of all batches that were seen, each as it was then.
+    pub(super) fn total(&self, graph: &Graph) -> Counts {
+        let zeros = |n: usize| vec![0.0; n];
+        let mut counts = Counts {
+            edge: zeros(graph.n_edges()),
+            leak: zeros(graph.n_nodes()),
+            topic_q: zeros(graph.n_topics()),
+        };
+        let n_docs: f64 = self.batches.iter().flatten().map(|entry| entry.n_docs).sum();
+        for entry in self.batches.iter().flatten() {
+            let share = entry.n_docs / n_docs;
+            counts.iter_mut().zip(&entry.counts).for_each(|(sum, &n)| *sum += share * f64::from(n));
+        }
+        counts
+    }
+
+    /// Forgets the edges that are not marked.
+    pub(super) fn keep_edges(&mut self, kept: &[bool]) {
+        if let Some((edge, _)) = &mut self.start {
+            keep(edge, kept);
+        }
+        self.batches.iter_mut().flatten().for_each(|entry| keep_first(&mut entry.counts, kept));
+    }
+
     pub(super) fn n_batches(&self) -> u64 {
         self.batches.len() as u64
     }
@@ -151,6 +175,12 @@ impl Ledger {
                 .for_each(|(w, &start)| *w = (*w + m * f64::from(start)) / (1.0 + m));
         }
     }
+}
+
+/// Keeps those of the first entries that are marked, and all behind them.
+pub(super) fn keep_first<T>(list: &mut Vec<T>, kept: &[bool]) {
+    let mut marks = kept.iter();
+    list.retain(|_| marks.next() != Some(&false));
 }
 
 #[cfg(test)]

@@ -19,6 +19,9 @@ pub struct Metrics {
     pub valid_elbo: Option<f64>,
     /// Edges of the graph at that time.
     pub n_edges: usize,
+    /// How counts are smoothed from then on, where the documents held out decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smoothing: Option<super::Smoothing>,
     /// Training documents per second since the last evaluation.
     pub docs_per_s: f64,
     /// Positive-edge updates per second since the last evaluation.
@@ -81,10 +84,14 @@ pub enum RefineStage {
     Densified,
     /// So many dead topics started anew.
     Reseeded(usize),
-    /// So many edges of least importance were dropped.
+    /// So many edges of least importance, or dead ones, were dropped.
     Pruned(usize),
     /// So many edges were exchanged for others of larger gradient.
     Swapped(usize),
+    /// So many topics became parents of topics whose words they had.
+    Lifted(usize),
+    /// So many topics were dropped that documents held out can do without.
+    Dropped(usize),
     /// The last exchange did not help, and was undone.
     Undone,
 }

@@ -139,6 +139,7 @@ mod tests {
             train_elbo: None,
             valid_elbo: Some(-1.0),
             n_edges: 1,
+            smoothing: None,
             docs_per_s: 1.0,
             edges_per_s: 1.0,
         };

@@ -1,6 +1,7 @@
 //! Training: options, the epoch loop, the weight step, refinement of the graph, what it tells, the run folder and its checkpoints.
 
 mod checkpoint;
+mod condense;
 mod counts;
 mod event;
 mod folder;
@@ -12,6 +13,7 @@ mod refine;
 mod renew;
 mod run;
 mod schedule;
+mod smoothing;
 mod state;
 mod step;
 mod tensorboard;
@@ -30,6 +32,7 @@ pub use renew::RenewOptions;
 pub(crate) use run::start_weights;
 pub use run::{Begin, Ended, Outcome, train};
 pub use schedule::RateSchedule;
+pub use smoothing::Smoothing;
 pub use state::State;
 pub use step::Stepper;
 pub use tensorboard::EventFile;

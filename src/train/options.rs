@@ -41,7 +41,7 @@ pub enum StepRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BatchSize {
-    /// A tenth of the training documents, at most 50,000; for EM not less than a 32nd of them.
+    /// A tenth of the training documents, at least 2,000 and at most 50,000; for EM not less than a 32nd of them.
     Auto,
     /// That many.
     Docs(usize),
@@ -51,6 +51,8 @@ pub enum BatchSize {
 
 /// Documents of a batch by default, at most: those of the paper.
 const AUTO_DOCS: usize = 50_000;
+/// And at least: the counts of fewer say little of topics that few documents have.
+const LEAST_DOCS: usize = 2_000;
 
 /// Every option of training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +91,12 @@ pub struct TrainOptions {
     /// What the initial weights count as where they are those of a model that training goes on from.
     #[serde(default)]
     pub prior: Option<PriorOptions>,
+    /// Whether counts are smoothed as the documents held out ask for ([`Smoothing`](super::Smoothing)), instead of by the penalty alone.
+    #[serde(default)]
+    pub smooth: bool,
+    /// Whether dead edges are dropped while epochs last, and topics that documents held out can do without after them.
+    #[serde(default)]
+    pub condense: bool,
     /// Whether identical documents share one E-step.
     pub share_identical: bool,
     /// Whether a document's search begins where its last E-step ended, instead of with all topics off.
@@ -117,6 +125,8 @@ impl Default for TrainOptions {
             refine: None,
             renew: None,
             prior: None,
+            smooth: false,
+            condense: false,
             share_identical: true,
             keep_starts: false,
             seed: 0,
@@ -133,7 +143,7 @@ impl TrainOptions {
             StepRule::Paper { .. } | StepRule::Adam { .. } => 1,
         };
         let size = match self.batch {
-            BatchSize::Auto => n_docs.div_ceil(10).min(AUTO_DOCS).max(least),
+            BatchSize::Auto => n_docs.div_ceil(10).clamp(LEAST_DOCS, AUTO_DOCS).max(least),
             BatchSize::Docs(size) => size,
             BatchSize::Full => n_docs,
         };
@@ -191,6 +201,18 @@ impl TrainOptions {
                 "the test share must be in [0, 1) and leave documents to train on; it is {}, and validation takes {}",
                 self.test, self.valid
             ));
+        }
+        let has_em = matches!(self.step, StepRule::Em { .. });
+        if self.smooth && (!has_em || self.prior.is_some()) {
+            return refuse(
+                "smoothing by the documents held out goes with EM on documents alone, not with another step or a model that training goes on from"
+                    .into(),
+            );
+        }
+        if self.condense && (!has_em || self.prior.is_some()) {
+            return refuse(
+                "topics are dropped by EM on documents alone, not with another step or a model that training goes on from".into(),
+            );
         }
         if self.batch == BatchSize::Docs(0) {
             return refuse("a batch needs at least one document".into());

@@ -3,7 +3,7 @@
 use super::refine::Refinement;
 use super::state::{Best, Phase, State};
 use super::trainer::Trainer;
-use super::{CheckedOptions, Event, Metrics, Prior, RefineOptions, RenewOptions, StepRule};
+use super::{CheckedOptions, Event, Metrics, Prior, RefineOptions, RenewOptions, Smoothing, StepRule};
 use crate::corpus::{Docs, Parts, split, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
@@ -85,7 +85,11 @@ pub fn train(
                 (Some(prior), StepRule::Em { lambda }) => Some(Prior::new(graph, &weights, &prior, lambda)),
                 _ => None,
             };
-            (graph, State { prior, ..State::new(graph.clone(), weights, phase) })
+            let smoothing = match options.step {
+                StepRule::Em { lambda } if options.smooth => Some(Smoothing::penalty(lambda)),
+                _ => None,
+            };
+            (graph, State { prior, smoothing, ..State::new(graph.clone(), weights, phase) })
         }
         Begin::At(graph, mut state) => {
             state.reopen(n_steps, options.patience);
@@ -95,7 +99,7 @@ pub fn train(
     let before_epochs = match &state.phase {
         Phase::Refining(_) => options.refine.as_ref().map_or(0, RefineOptions::n_epochs),
         Phase::Renewing(_) => options.renew.as_ref().map_or(0, RenewOptions::n_epochs),
-        Phase::Epochs { .. } | Phase::Ended(_) => 0,
+        Phase::Epochs { .. } | Phase::Condensing(_) | Phase::Ended(_) => 0,
     };
     let refine_epochs = before_epochs.saturating_sub(state.full_steps as u32);
     on_event(&Event::Started {

@@ -1,9 +1,10 @@
 //! Where a training stands: all that it needs to go on, besides the documents and the options.
 
+use super::condense::Condensation;
 use super::refine::Refinement;
 use super::renew::Renewal;
 use super::step::Memory;
-use super::{Ended, Metrics, Prior};
+use super::{Ended, Metrics, Prior, Smoothing};
 use crate::estep::{OnLists, Stats};
 use crate::network::{Graph, Weights};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub struct State {
     pub(super) kept_on: BTreeMap<u64, OnLists>,
     /// Topics that refinement or renewal started anew.
     pub(super) reseeded: Vec<u32>,
+    /// How counts are smoothed, where the documents held out decide.
+    pub(super) smoothing: Option<Smoothing>,
     /// Seconds of training so far.
     pub(super) seconds: f64,
 }
@@ -50,6 +53,8 @@ pub(super) enum Phase {
     Ended(Ended),
     /// Topics begin anew.
     Renewing(Box<Renewal>),
+    /// Topics are dropped, after the epochs.
+    Condensing(Box<Condensation>),
 }
 
 /// Sums over the first documents of a batch.
@@ -92,6 +97,7 @@ impl State {
             last_gain: None,
             kept_on: BTreeMap::new(),
             reseeded: Vec::new(),
+            smoothing: None,
             seconds: 0.0,
         }
     }
@@ -180,6 +186,13 @@ impl State {
                 "refinement",
                 match &self.phase {
                     Phase::Refining(refinement) => refinement.fits(graph, &of),
+                    _ => true,
+                },
+            ),
+            (
+                "topics to drop",
+                match &self.phase {
+                    Phase::Condensing(condensation) => condensation.fits(&of),
                     _ => true,
                 },
             ),

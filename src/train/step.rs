@@ -1,11 +1,12 @@
 //! The weight step, Eq. 17: projected and preconditioned. The only writer of weights.
 
-use super::counts::{Counts, Ledger};
-use super::{Prior, RateSchedule, StepRule};
+use super::counts::{Counts, Ledger, keep_first};
+use super::{Prior, RateSchedule, Smoothing, StepRule};
 use crate::error::{Error, Result};
 use crate::estep::Stats;
-use crate::network::{Graph, Weights};
+use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 const ADAM_BETA1: f64 = 0.9;
 const ADAM_BETA2: f64 = 0.999;
@@ -35,6 +36,8 @@ pub struct Stepper {
     pub(super) memory: Memory,
     /// What an older model counts as.
     pub(super) prior: Option<Prior>,
+    /// How counts of edges to tokens are smoothed, with the rates of the tokens; none: by the penalty alone.
+    smoothing: Option<(Smoothing, Arc<Vec<f64>>)>,
     /// Which of the epoch's batches the next step is about.
     batch_ix: usize,
 }
@@ -47,6 +50,25 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// The counts of all documents that were seen, per document, where EM counts.
+    pub(super) fn counts(&self, graph: &Graph) -> Option<Counts> {
+        match &self.state {
+            Remembered::Counts(counts) => Some(counts.clone()),
+            Remembered::Ledger(ledger) => Some(ledger.total(graph)),
+            Remembered::Nothing | Remembered::Moments(_) => None,
+        }
+    }
+
+    /// Forgets the edges that are not marked.
+    pub(super) fn keep_edges(&mut self, kept: &[bool]) {
+        match &mut self.state {
+            Remembered::Nothing => {}
+            Remembered::Counts(counts) => keep(&mut counts.edge, kept),
+            Remembered::Ledger(ledger) => ledger.keep_edges(kept),
+            Remembered::Moments(moments) => keep_first(moments, kept),
+        }
+    }
+
     /// Whether it belongs to a graph.
     pub(super) fn fits(&self, graph: &Graph) -> bool {
         match &self.state {
@@ -81,12 +103,17 @@ impl Stepper {
     ) -> Self {
         let range = Range { floor, leak_floor, cap };
         let memory = Memory::default();
-        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory, prior: None, batch_ix: 0 }
+        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory, prior: None, smoothing: None, batch_ix: 0 }
     }
 
     /// The same, where an older model counts beside the documents; EM alone heeds it.
     pub fn with_prior(self, prior: Option<Prior>) -> Self {
         Self { prior, ..self }
+    }
+
+    /// The same, where edges to tokens and their leaks are smoothed so, given the rates of the tokens; EM alone heeds it.
+    pub fn with_smoothing(self, smoothing: Option<(Smoothing, Arc<Vec<f64>>)>) -> Self {
+        Self { smoothing, ..self }
     }
 
     /// The same, for a step about this batch of the epoch's.
@@ -141,7 +168,7 @@ impl Stepper {
         schedule.factor(self.memory.step, self.n_steps.0, self.n_steps.1)
     }
 
-    /// `w = n / (Q + lambda / D)`, `w0 = n_0`, with counts per document: this batch's where it is the whole
+    /// `w = n / (Q + lambda / D)`, or smoothed, and `w0 = n_0`, with counts per document: this batch's where it is the whole
     /// corpus, else those of several; then those of an older model are added. A topic with Q = 0 keeps its weights.
     fn em(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, lambda: f64) {
         let (n_batches, step) = (self.n_steps.0, self.memory.step);
@@ -158,17 +185,32 @@ impl Stepper {
             }
             _ => {}
         }
-        let penalty = lambda / self.n_docs;
-        for (at, (w, &parent)) in weights.edge.iter_mut().zip(graph.edge_parents()).enumerate() {
-            let new = (counts.edge[at], counts.topic_q[parent as usize]);
-            let (n, q) = self.prior.as_ref().map_or(new, |old| old.add_edge(at, parent, new, self.n_docs));
-            if q > 0.0 {
-                *w = n / (q + penalty);
+        let first = graph.n_topics();
+        for node in 0..graph.n_nodes() {
+            // A token's smoothing, with what a topic of base rates would add to it.
+            let smoothed = self.smoothing.as_ref().filter(|_| node >= first).map(|(smoothing, rates)| {
+                (smoothing, smoothing.base(counts.leak[node], rates[node - first]))
+            });
+            for at in graph.edges_into(node) {
+                let parent = graph.edge_parents()[at];
+                let new = (counts.edge[at], counts.topic_q[parent as usize]);
+                let (n, q) =
+                    self.prior.as_ref().map_or(new, |old| old.add_edge(at, parent, new, self.n_docs));
+                if q > 0.0 {
+                    weights.edge[at] = match smoothed {
+                        Some((smoothing, base)) => smoothing.edge(n * self.n_docs, q * self.n_docs, base),
+                        None => n / (q + lambda / self.n_docs),
+                    };
+                }
             }
         }
         weights.leak.copy_from_slice(&counts.leak);
         if let Some(old) = &self.prior {
             old.add_leaks(&mut weights.leak, self.n_docs);
+        }
+        if let Some((smoothing, rates)) = &self.smoothing {
+            let leaks = weights.leak[first..].iter_mut().zip(rates.iter());
+            leaks.for_each(|(leak, &rate)| *leak = smoothing.leak(*leak, rate));
         }
         self.memory.state = match state {
             Remembered::Ledger(ledger) => {

@@ -1,14 +1,18 @@
 //! One training in progress: slices of documents, weight steps, evaluations, the best weights so far.
 
+use super::condense::Condensation;
+use super::counts::Counts;
+use super::smoothing::HeldOut;
 use super::state::{Best, Partial, Phase, Since, State};
 use super::{BatchSize, CheckedOptions, Ended, Event, Metrics, Stepper};
-use crate::corpus::{Docs, Item};
+use crate::corpus::{Docs, Item, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{DocResults, EStep, Monitor, OnLists, Params, Sink, Stats, Work};
 use crate::network::Weights;
 use crate::rng::{Stream, rng};
 use rand::seq::SliceRandom;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A round of refinement or renewal must gain this many nats to count.
@@ -44,6 +48,8 @@ pub(super) struct Trainer<'a> {
     train_docs: Vec<u32>,
     valid_docs: &'a [u32],
     leak_floor: f64,
+    /// Rates of the tokens, where counts are smoothed.
+    rates: Option<Arc<Vec<f64>>>,
     n_batches: usize,
     n_steps: u64,
     /// The batches of an epoch in their order.
@@ -70,6 +76,11 @@ impl<'a> Trainer<'a> {
             train_docs.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
         }
         let seconds_before = state.seconds;
+        let rates = options.smooth.then(|| {
+            let frequency = token_frequency(&docs, &train_docs, state.graph.n_tokens());
+            // A token that every document has is not certain.
+            Arc::new(frequency.iter().map(|p| -(-p.min(1.0 - 1e-6)).ln_1p()).collect())
+        });
         Self {
             state,
             docs,
@@ -79,6 +90,7 @@ impl<'a> Trainer<'a> {
             train_docs,
             valid_docs,
             leak_floor,
+            rates,
             n_batches,
             n_steps,
             epoch: None,
@@ -92,9 +104,19 @@ impl<'a> Trainer<'a> {
         self.train_docs.len()
     }
 
+    /// Batches of an epoch.
+    pub(super) fn n_batches(&self) -> usize {
+        self.n_batches
+    }
+
     /// The training documents.
     pub(super) fn train_docs(&self) -> &[u32] {
         &self.train_docs
+    }
+
+    /// The validation documents.
+    pub(super) fn valid_docs(&self) -> &'_ [u32] {
+        self.valid_docs
     }
 
     /// The smallest leak there may be.
@@ -152,6 +174,15 @@ impl<'a> Trainer<'a> {
             };
             return advanced.map(|_| ());
         }
+        if let Phase::Condensing(condensation) = &self.state.phase {
+            let mut condensation = condensation.clone();
+            let advanced = condensation.advance(self, on_event);
+            self.state.phase = match &advanced {
+                Ok(Some(ended)) => Phase::Ended(*ended),
+                _ => Phase::Condensing(condensation),
+            };
+            return advanced.map(|_| ());
+        }
         let done = self.epoch_steps();
         if self.state.phase == (Phase::Epochs { evaluation_due: false }) && done < self.n_steps {
             let batch = self.batch(done);
@@ -166,11 +197,21 @@ impl<'a> Trainer<'a> {
         }
         self.evaluate(true, on_event)?;
         let idle = self.options.patience > 0 && self.state.without_gain >= self.options.patience;
-        self.state.phase = match done >= self.n_steps {
-            _ if idle => Phase::Ended(Ended::EarlyStop),
-            true => Phase::Ended(Ended::Finished),
-            false => Phase::Epochs { evaluation_due: false },
+        let ended = match done >= self.n_steps {
+            _ if idle => Some(Ended::EarlyStop),
+            true => Some(Ended::Finished),
+            false => None,
         };
+        self.state.phase = match ended {
+            Some(ended) if self.options.condense && self.has_valid() => {
+                Phase::Condensing(Box::new(Condensation::new(ended)))
+            }
+            Some(ended) => Phase::Ended(ended),
+            None => Phase::Epochs { evaluation_due: false },
+        };
+        if ended.is_none() && self.options.condense && self.state.prior.is_none() {
+            self.drop_dead_edges(on_event)?;
+        }
         Ok(())
     }
 
@@ -255,10 +296,11 @@ impl<'a> Trainer<'a> {
     fn stepper(&mut self) -> Stepper {
         let range = (self.options.floor, self.leak_floor, self.options.cap);
         let n_steps = match self.state.phase {
-            Phase::Refining(_) | Phase::Renewing(_) => (1, 1),
+            Phase::Refining(_) | Phase::Renewing(_) | Phase::Condensing(_) => (1, 1),
             _ => (self.n_batches as u64, self.n_steps),
         };
-        let mut stepper = Stepper::new(self.options.step, range, self.train_docs.len(), n_steps);
+        let mut stepper = Stepper::new(self.options.step, range, self.train_docs.len(), n_steps)
+            .with_smoothing(self.state.smoothing.zip(self.rates.clone()));
         stepper.memory = std::mem::take(&mut self.state.memory);
         stepper.prior = self.state.prior.take();
         stepper
@@ -302,6 +344,12 @@ impl<'a> Trainer<'a> {
         Ok(stats)
     }
 
+    /// The results of some documents at other weights.
+    pub(super) fn results_at(&mut self, weights: &Weights, items: &[Item], sink: &mut Sink<'_>) -> Result<()> {
+        let params = Params::derive(&self.state.graph, weights, self.options.estep.bound)?;
+        self.run_estep_at(&params, items, false, None, Some(sink)).map(|_| ())
+    }
+
     /// The sum of the bounds of some documents at other weights.
     pub(super) fn bound_at(&mut self, weights: &Weights, items: &[Item]) -> Result<f64> {
         let params = Params::derive(&self.state.graph, weights, self.options.estep.bound)?;
@@ -334,12 +382,34 @@ impl<'a> Trainer<'a> {
         sums.ok_or_else(|| Error::Usage("there are no documents to train on".into()))
     }
 
+    /// Smoothing as the documents held out ask for, whose sums these are: from the next weight step on.
+    fn fit_smoothing(&mut self, held: &mut Stats) -> Result<()> {
+        let State { graph, weights, memory, smoothing, .. } = &mut self.state;
+        let (Some(smoothing), Some(rates)) = (smoothing, &self.rates) else { return Ok(()) };
+        let Some(train) = memory.counts(graph) else { return Ok(()) };
+        held.add_tail(&Params::derive(graph, weights, self.options.estep.bound)?);
+        *smoothing = smoothing.fit(&HeldOut {
+            graph,
+            rates,
+            n_docs: self.train_docs.len() as f64,
+            train: &train,
+            held: &Counts::of(weights, held),
+            floors: (self.options.floor, self.leak_floor),
+        });
+        Ok(())
+    }
+
     /// The mean bound of the documents held out, if there are any.
     fn valid_elbo(&mut self) -> Result<Option<f64>> {
-        let (docs, mut sums) = (self.valid_docs, Stats::default());
+        let docs = self.valid_docs;
+        let fits = self.state.smoothing.is_some();
+        let mut sums = Stats::new(&self.state.graph, fits);
         for slice in docs.chunks(SLICE_DOCS) {
             let items = self.items(slice);
-            sums.add_totals(&self.run_estep(&items, false, None)?.0);
+            sums.merge(&self.run_estep(&items, fits, None)?.0);
+        }
+        if fits && self.has_valid() {
+            self.fit_smoothing(&mut sums)?;
         }
         Ok(self.has_valid().then(|| sums.elbo_mean()))
     }
@@ -360,6 +430,7 @@ impl<'a> Trainer<'a> {
             train_elbo,
             valid_elbo,
             n_edges: state.graph.n_edges(),
+            smoothing: state.smoothing,
             docs_per_s: stats.n_docs / seconds.max(1e-9),
             edges_per_s: stats.n_edge_updates as f64 / seconds.max(1e-9),
         };

@@ -27,6 +27,14 @@ pub(in crate::cli) struct TrainingArgs {
     /// EM: penalty on the edge weights, in documents [default: 1]
     #[arg(long, value_name = "L")]
     lambda: Option<f64>,
+    /// EM: how counts become weights: by the penalty alone, or with a discount, shrinkage towards base rates and leaks kept up as well, all as
+    /// the documents held out ask for [default: held-out where the network is chosen and --lambda is not given, else penalty]
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "lambda")]
+    smoothing: Option<SmoothingArg>,
+    /// Drop dead edges during training; afterwards put topics that have the words of several above these, and drop topics that the
+    /// documents held out can do without [default: true where the network is chosen, else false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    condense: Option<bool>,
     /// Rate of the paper's step or Adam [default: 0.001 paper, 0.02 adam]
     #[arg(long, value_name = "RHO")]
     rate: Option<f64>,
@@ -85,6 +93,12 @@ enum StepArg {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SmoothingArg {
+    Penalty,
+    HeldOut,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScheduleArg {
     Constant,
     Power,
@@ -107,6 +121,17 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
 }
 
 impl TrainingArgs {
+    /// The same for a network that is chosen, where nothing else is said of smoothing and condensing.
+    pub(super) fn for_chosen(mut self) -> Self {
+        if self.step == StepArg::Em {
+            if self.lambda.is_none() {
+                self.smoothing.get_or_insert(SmoothingArg::HeldOut);
+            }
+            self.condense.get_or_insert(true);
+        }
+        self
+    }
+
     /// The options as given, checked; `max_edges` is the budget of refinement, `default_init` where training starts if nothing else
     /// is said.
     pub(in crate::cli) fn options(
@@ -173,6 +198,8 @@ impl TrainingArgs {
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
             renew: self.renew.map(|rounds| RenewOptions { rounds, ..RenewOptions::default() }),
             prior: update.and_then(UpdateArgs::prior),
+            smooth: self.smoothing == Some(SmoothingArg::HeldOut),
+            condense: self.condense == Some(true),
             share_identical: !self.no_share,
             keep_starts: self.keep_starts,
             seed,

@@ -65,6 +65,12 @@ pub(super) struct Start {
 }
 
 impl Args {
+    /// Whether the network's size is chosen.
+    pub(super) fn is_chosen(&self) -> bool {
+        let is_given = self.graph.is_some() || self.update.from.is_some() || self.training.refine;
+        !is_given && self.learning.effort().is_some()
+    }
+
     /// Reads the corpus, and the graph if one is given; a run that goes on has its own.
     pub(super) fn inputs(
         &self,

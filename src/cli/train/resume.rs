@@ -45,7 +45,10 @@ pub(super) struct Job {
 
 impl Job {
     /// A new run.
-    pub(super) fn new(args: Args) -> Result<Self> {
+    pub(super) fn new(mut args: Args) -> Result<Self> {
+        if args.is_chosen() {
+            args.training = args.training.for_chosen();
+        }
         let default_init = match &args.graph {
             Some(_) => Init::Data,
             None if args.learning.is_complete() => Init::Mixture,

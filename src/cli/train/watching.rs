@@ -97,10 +97,12 @@ impl Watching {
         let stage = match stage {
             RefineStage::Densified => "refining, from every edge that the layers allow".into(),
             RefineStage::Reseeded(topics) => format!("topics that begin anew: {topics}"),
-            RefineStage::Pruned(edges) => format!("edges of least importance dropped: {edges}"),
+            RefineStage::Pruned(edges) => format!("edges of no importance dropped: {edges}"),
             RefineStage::Swapped(edges) => {
                 format!("edges exchanged for candidates of large gradient: {edges}")
             }
+            RefineStage::Lifted(topics) => format!("topics put above topics whose words they had: {topics}"),
+            RefineStage::Dropped(topics) => format!("topics dropped that documents held out can do without: {topics}"),
             RefineStage::Undone => "that did not help, undone".into(),
         };
         self.progress.line(&format!("{stage}: {n_edges} edges"));

@@ -1,6 +1,6 @@
 //! A graph taken apart into weighted edges, changed, and put together again; and which edges it may have.
 
-use crate::network::{Graph, Weights};
+use crate::network::{Graph, Weights, keep};
 use crate::rng::{Stream, rng};
 use crate::train::state::State;
 use crate::train::trainer::Trainer;
@@ -40,16 +40,30 @@ impl Levels {
 
 /// Edges with weights, and leaks.
 #[derive(Debug)]
-pub(super) struct Wired {
+pub(in crate::train) struct Wired {
     n_topics: usize,
     pub(super) edges: Vec<(u32, u32)>,
     pub(super) weights: Weights,
 }
 
 impl Wired {
-    pub(super) fn of(trainer: &Trainer<'_>) -> Self {
+    pub(in crate::train) fn of(trainer: &Trainer<'_>) -> Self {
         let State { graph, weights, .. } = &trainer.state;
         Self { n_topics: graph.n_topics(), edges: graph.edges().collect(), weights: weights.clone() }
+    }
+
+    /// Keeps some edges, by their ends and weights.
+    pub(in crate::train) fn retain(&mut self, is_kept: impl Fn((u32, u32), f64) -> bool) {
+        let marks: Vec<bool> =
+            self.edges.iter().zip(&self.weights.edge).map(|(&edge, &w)| is_kept(edge, w)).collect();
+        keep(&mut self.edges, &marks);
+        keep(&mut self.weights.edge, &marks);
+    }
+
+    /// Adds an edge.
+    pub(in crate::train) fn push(&mut self, edge: (u32, u32), weight: f64) {
+        self.edges.push(edge);
+        self.weights.edge.push(weight);
     }
 
     /// Keeps the edges of the highest `score`; of equals the first.

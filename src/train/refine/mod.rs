@@ -15,7 +15,8 @@ use super::trainer::{GAIN, OnEvent, Trainer};
 use super::{Event, RefineStage};
 use crate::error::{Error, Result};
 use crate::network::{Graph, Weights};
-use edges::{Levels, Wired};
+use edges::Levels;
+pub(super) use edges::Wired;
 use evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
@@ -335,7 +336,7 @@ impl Refinement {
 }
 
 impl Trainer<'_> {
-    fn rewire(&mut self, wired: Wired) {
+    pub(super) fn rewire(&mut self, wired: Wired) {
         (self.state.graph, self.state.weights) = wired.build();
         self.state.memory = Memory::default();
     }
@@ -344,7 +345,7 @@ impl Trainer<'_> {
         (self.state.graph.clone(), self.state.weights.clone())
     }
 
-    fn tell(&self, stage: RefineStage, on_event: &mut OnEvent<'_>) -> Result<()> {
+    pub(super) fn tell(&self, stage: RefineStage, on_event: &mut OnEvent<'_>) -> Result<()> {
         on_event(&Event::Refined { stage, n_edges: self.state.graph.n_edges() })
     }
 }
