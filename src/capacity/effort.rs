@@ -74,7 +74,8 @@ pub(super) fn sizes(n_docs: usize, n_tokens: usize, words: f64, effort: Effort) 
     let doc_edges = effort.doc_edges(n_docs) as f64;
     let sensible = n_tokens.min(n_docs / DOCS_A_TOPIC).max(1);
     let mut learned: Vec<usize> = LADDER.into_iter().filter(|&size| size <= sensible).collect();
-    if learned.is_empty() {
+    // As many as there may be, where that is more than a little beyond the last.
+    if learned.last().is_none_or(|last| 2 * sensible >= 3 * last) && sensible < LADDER[LADDER.len() - 1] {
         learned.push(sensible);
     }
     let (n_possible, first) = (learned.len(), learned[0]);

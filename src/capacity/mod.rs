@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
 use crate::network::{Init, Network};
 use crate::structure::{GraphOptions, Learner, complete_graph};
-use crate::train::{Begin, CheckedOptions, Ended, StepRule, TrainOptions, start_weights, train};
+use crate::train::{BatchSize, Begin, CheckedOptions, Ended, StepRule, TrainOptions, start_weights, train};
 use effort::{epochs, sizes};
 use serde::Serialize;
 
@@ -25,6 +25,8 @@ const WORSE: usize = 2;
 const VALID: f64 = 0.1;
 /// The penalty in trials of trainings that have none.
 const LAMBDA: f64 = 1.0;
+/// A batch has so many documents for every topic, at least.
+const DOCS_OF_TOPIC: usize = 4;
 /// The layer above the lowest has one topic for so many, if that is at least so many.
 const SHRINK: usize = 10;
 const LEAST_ABOVE: usize = 3;
@@ -66,6 +68,8 @@ pub struct Chosen {
     pub limited: bool,
     /// Epochs that there is time for.
     pub epochs: u32,
+    /// The batches to train with.
+    pub batch: BatchSize,
 }
 
 /// What a choice works with.
@@ -101,7 +105,7 @@ impl Chooser<'_> {
         }
         let doc_edges = self.effort.doc_edges(train_docs.len());
         let (mut trials, mut best) = (Vec::new(), None);
-        self.try_all(&sizes.learned, &mut trials, &mut best, on_trial, estep, &mut |lowest| {
+        self.try_all((&sizes.learned, train_docs.len()), &mut trials, &mut best, on_trial, estep, &mut |lowest| {
             let above = lowest / SHRINK;
             let options = GraphOptions {
                 topics: if above >= LEAST_ABOVE { vec![lowest, above] } else { vec![lowest] },
@@ -113,7 +117,7 @@ impl Chooser<'_> {
         })?;
         // What is known about topics is not known of topics that have every token.
         if n_given == 0 && self.given.exclude.is_empty() {
-            self.try_all(&sizes.complete, &mut trials, &mut best, on_trial, estep, &mut |size| {
+            self.try_all((&sizes.complete, train_docs.len()), &mut trials, &mut best, on_trial, estep, &mut |size| {
                 Ok((self.complete(&train_docs, size)?, Shape::Complete(size)))
             })?;
         }
@@ -122,14 +126,15 @@ impl Chooser<'_> {
         };
         let limited = matches!(&shape, Shape::Learned(options) if Some(options.topics[0]) == sizes.limit);
         let epochs = epochs(doc_edges, learner.doc_edges(&network.graph));
-        Ok(Chosen { network, shape, trials, limited, epochs })
+        let batch = self.batch(&network, train_docs.len());
+        Ok(Chosen { network, shape, trials, limited, epochs, batch })
     }
 
     /// Tries sizes from the smallest up, until [`WORSE`] in a row are worse than the best of them.
     #[allow(clippy::too_many_arguments)]
     fn try_all(
         &self,
-        sizes: &[usize],
+        (sizes, n_docs): (&[usize], usize),
         trials: &mut Vec<Trial>,
         best: &mut Option<(f64, Network, Shape)>,
         on_trial: &mut dyn FnMut(&Trial),
@@ -139,7 +144,7 @@ impl Chooser<'_> {
         let (mut highest, mut n_worse) = (f64::NEG_INFINITY, 0);
         for &size in sizes {
             let (network, shape) = make(size)?;
-            let bound = self.trial(&network, estep)?;
+            let bound = self.trial(&network, n_docs, estep)?;
             let topics = match &shape {
                 Shape::Learned(options) => options.topics.clone(),
                 Shape::Complete(size) => vec![*size],
@@ -170,9 +175,22 @@ impl Chooser<'_> {
         Ok(Network { graph, names, weights, training: String::new() })
     }
 
+    /// The batches to train a network with: where batches are not given, topics that few documents have need large ones, because a topic
+    /// forgets what a few batches lack.
+    fn batch(&self, network: &Network, n_docs: usize) -> BatchSize {
+        let least = DOCS_OF_TOPIC * network.graph.n_topics();
+        let is_small = self.options.n_batches(n_docs) > (n_docs / least.max(1)).max(1);
+        match self.options.batch {
+            BatchSize::Auto if is_small && least >= n_docs => BatchSize::Full,
+            BatchSize::Auto if is_small => BatchSize::Docs(least),
+            given => given,
+        }
+    }
+
     /// A short training: the bound of the documents held out at its end.
-    fn trial(&self, network: &Network, estep: &mut dyn EStep) -> Result<Option<f64>> {
+    fn trial(&self, network: &Network, n_docs: usize, estep: &mut dyn EStep) -> Result<Option<f64>> {
         let mut options: TrainOptions = (**self.options).clone();
+        options.batch = self.batch(network, n_docs);
         options.epochs = EPOCHS;
         // Smoothing follows the first evaluation.
         options.eval_every = 1;

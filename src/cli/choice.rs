@@ -7,6 +7,7 @@ use noisyor::capacity::{Chooser, Chosen, Shape, Trial, choice_work};
 use noisyor::estep::EStep;
 use noisyor::monitor::Monitor;
 use noisyor::network::Network;
+use noisyor::train::BatchSize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -25,6 +26,12 @@ pub(super) fn choose(
     let chosen = chooser.choose(estep, &mut |trial| common.say(describe(trial)))?;
     drop(progress);
     let mut arguments = format!("{} --epochs {}", arguments(&chosen.shape), chosen.epochs);
+    if chosen.batch != chooser.options.batch {
+        arguments += &match chosen.batch {
+            BatchSize::Docs(docs) => format!(" --batch {docs}"),
+            BatchSize::Full | BatchSize::Auto => " --batch full".to_owned(),
+        };
+    }
     if chooser.options.smooth {
         arguments += " --smoothing held-out";
     }
@@ -33,13 +40,14 @@ pub(super) fn choose(
     }
     let limit = if chosen.limited { "; a larger --effort would try more topics" } else { "" };
     common.say(format_args!("chosen, for the best bound of documents held out: {arguments}{limit}"));
-    let Chosen { network, shape, trials, epochs, .. } = chosen;
+    let Chosen { network, shape, trials, epochs, batch, .. } = chosen;
     let mut learning = match shape {
         Shape::Learned(options) => json!(options),
         Shape::Complete(size) => json!({ "topics": [size], "parents": "all" }),
     };
     learning["effort"] = json!(chooser.effort);
     learning["epochs"] = json!(epochs);
+    learning["batch"] = json!(batch);
     learning["trials"] = json!(trials);
     learning["repeat"] = json!(arguments);
     Ok((network, learning))

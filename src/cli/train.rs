@@ -24,7 +24,7 @@ use memory::Limit;
 use noisyor::estep::{EStep, Monitor};
 use noisyor::mixture::{MixtureOptions, mixture_work};
 use noisyor::network::{Graph, Init, Network, Weights};
-use noisyor::report::{name_topics, name_topics_by_telling};
+use noisyor::report::{name_topics, name_topics_by_telling, stale_names};
 use noisyor::train::{Begin, CheckedOptions, Event, Metrics, Outcome, RunFolder, State, TrainOptions, train};
 use noisyor::{Error, Result as LibResult};
 pub(super) use of_run::RunDocs;
@@ -132,9 +132,12 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         memory.fit(&inputs, &start, &job.options, device)?;
         if state.is_none() {
             start.keep(&folder, &mut job.about)?;
-            // A network that was chosen has the epochs that there is time for.
+            // A network that was chosen has the epochs that there is time for, and the batches that its topics need.
             if let (None, Some(epochs)) = (job.args.training.epochs, start.epochs()) {
                 job.options = job.options.with_epochs(epochs)?;
+            }
+            if let Some(batch) = start.batch() {
+                job.options = job.options.with_batch(batch)?;
             }
         }
         let outcome =
@@ -186,7 +189,7 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
 }
 
 /// The model of these weights. Topics whose words refinement or renewal chose are named after those; so are all of a complete graph,
-/// which knows no words before it is trained.
+/// which knows no words before it is trained, and those of a learned graph that are left without the words of their names.
 fn finished(
     start: &Start,
     options: &CheckedOptions,
@@ -205,8 +208,13 @@ fn finished(
     if options.refine.is_some() {
         name_topics(&mut network, if !start.learning.is_null() { &all } else { reseeded });
         network.drop_empty_topics();
-    } else if start.is_complete() || options.condense {
+    } else if start.is_complete() {
         name_topics_by_telling(&mut network, &all);
+    } else if !start.learning.is_null() {
+        // Names that a user gave stay whatever the words.
+        let is_given = |topic: u32| start.given_names().any(|name| name == network.names.of(topic));
+        let stale: Vec<u32> = stale_names(&network).into_iter().filter(|&topic| !is_given(topic)).collect();
+        name_topics_by_telling(&mut network, &stale);
     } else if options.renew.is_some() {
         name_topics(&mut network, reseeded);
     }

@@ -14,6 +14,6 @@ pub use chart::{Series, chart};
 pub use export::{write_dot, write_graphml};
 pub use find::find_topic;
 pub use layers::{LayerSummary, layer_summaries, top_tokens, top_words};
-pub use names::{name_topics, name_topics_by_telling};
+pub use names::{name_topics, name_topics_by_telling, stale_names};
 pub use search::{FoundTopic, search_topics};
 pub use topics::{MAX_DEPTH, TopicTree, topic_tree};

@@ -11,15 +11,45 @@ use rustc_hash::FxHashSet;
 const WORDS: usize = 2;
 /// Words to choose from.
 const MOST_WORDS: usize = 6;
+/// Words of a topic that its name may be made of and still hold.
+const KEPT_WORDS: usize = 10;
 
 /// Names the given topics after their most likely words; no two nodes get the same name.
 pub fn name_topics(network: &mut Network, topics: &[u32]) {
     name_by(network, topics, &|network, topic| top_words(network, topic, MOST_WORDS));
 }
 
-/// The same after their most telling words, by `P log(P / p)` with P the probability that the topic switches the word on and p that
-/// it is on at all: where every topic is linked to every word, the most likely ones are those that are likely everywhere.
+/// The same after their most telling words: where every topic is linked to every word, the most likely ones are those that are likely
+/// everywhere.
 pub fn name_topics_by_telling(network: &mut Network, topics: &[u32]) {
+    let base = token_marginals(network);
+    name_by(network, topics, &|network, topic| telling_words(network, &base, topic, MOST_WORDS));
+}
+
+/// The topics that training has left without the words they are called by: no word of the name is among their most telling ones.
+pub fn stale_names(network: &Network) -> Vec<u32> {
+    let base = token_marginals(network);
+    let is_stale = |&topic: &u32| {
+        let name = network.names.of(topic);
+        let words = telling_words(network, &base, topic as usize, KEPT_WORDS);
+        !words.is_empty() && !words.iter().any(|word| name.contains(word.as_str()))
+    };
+    (0..network.graph.n_topics() as u32).filter(is_stale).collect()
+}
+
+/// The words of a topic that tell most, by `P log(P / p)` with P the probability that the topic switches the word on and p that it is on
+/// at all (`base`).
+fn telling_words(network: &Network, base: &[f64], topic: usize, most: usize) -> Vec<String> {
+    let n_topics = network.graph.n_topics();
+    let score = |(token, p): (u32, f64)| (telling(p, base[token as usize - n_topics]), token);
+    let all = top_tokens(network, topic, usize::MAX).into_iter();
+    let mut scored: Vec<(f64, u32)> = all.map(score).filter(|(score, _)| *score > 0.0).collect();
+    scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.iter().take(most).map(|&(_, token)| network.names.of(token).to_owned()).collect()
+}
+
+/// The probability of every token where nothing is observed, as if its parents were independent.
+fn token_marginals(network: &Network) -> Vec<f64> {
     let (graph, weights) = (&network.graph, &network.weights);
     let on = topic_marginals(graph, weights);
     let log_off = |node: usize| -> f64 {
@@ -27,15 +57,7 @@ pub fn name_topics_by_telling(network: &mut Network, topics: &[u32]) {
         parents.map(|(&parent, w)| (on[parent as usize] * (-w).exp_m1()).ln_1p()).sum::<f64>()
             - weights.leak[node]
     };
-    let base: Vec<f64> = (graph.n_topics()..graph.n_nodes()).map(|token| -log_off(token).exp_m1()).collect();
-    name_by(network, topics, &|network, topic| {
-        let n_topics = network.graph.n_topics();
-        let score = |(token, p): (u32, f64)| (telling(p, base[token as usize - n_topics]), token);
-        let all = top_tokens(network, topic, usize::MAX).into_iter();
-        let mut scored: Vec<(f64, u32)> = all.map(score).filter(|(score, _)| *score > 0.0).collect();
-        scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        scored.iter().take(MOST_WORDS).map(|&(_, token)| network.names.of(token).to_owned()).collect()
-    });
+    (graph.n_topics()..graph.n_nodes()).map(|token| -log_off(token).exp_m1()).collect()
 }
 
 fn name_by(network: &mut Network, topics: &[u32], words_of: &dyn Fn(&Network, usize) -> Vec<String>) {

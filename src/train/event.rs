@@ -88,6 +88,8 @@ pub enum RefineStage {
     Pruned(usize),
     /// So many edges were exchanged for others of larger gradient.
     Swapped(usize),
+    /// What topics are worth is looked at.
+    Weighing,
     /// So many topics became parents of topics whose words they had.
     Lifted(usize),
     /// So many topics were dropped that documents held out can do without.

@@ -41,7 +41,7 @@ pub enum StepRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BatchSize {
-    /// A tenth of the training documents, at least 2,000 and at most 50,000; for EM not less than a 32nd of them.
+    /// A tenth of the training documents, at most 50,000; for EM not less than a 32nd of them.
     Auto,
     /// That many.
     Docs(usize),
@@ -51,8 +51,6 @@ pub enum BatchSize {
 
 /// Documents of a batch by default, at most: those of the paper.
 const AUTO_DOCS: usize = 50_000;
-/// And at least: the counts of fewer say little of topics that few documents have.
-const LEAST_DOCS: usize = 2_000;
 
 /// Every option of training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,7 +141,7 @@ impl TrainOptions {
             StepRule::Paper { .. } | StepRule::Adam { .. } => 1,
         };
         let size = match self.batch {
-            BatchSize::Auto => n_docs.div_ceil(10).clamp(LEAST_DOCS, AUTO_DOCS).max(least),
+            BatchSize::Auto => n_docs.div_ceil(10).min(AUTO_DOCS).max(least),
             BatchSize::Docs(size) => size,
             BatchSize::Full => n_docs,
         };
@@ -174,6 +172,11 @@ impl CheckedOptions {
     /// The same with other epochs at most.
     pub fn with_epochs(&self, epochs: u32) -> Result<Self> {
         TrainOptions { epochs, ..self.0.clone() }.check()
+    }
+
+    /// The same with batches of another size.
+    pub fn with_batch(&self, batch: BatchSize) -> Result<Self> {
+        TrainOptions { batch, ..self.0.clone() }.check()
     }
 }
 

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod condensed;
 mod endings;
 mod kept;
 mod not_finite;
@@ -18,7 +19,7 @@ use common::*;
 use noisyor::corpus::{Alignment, Corpus, Item, split, token_frequency};
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Stats, Work};
-use noisyor::network::{MAX_WEIGHT, Network, Weights, initial_weights};
+use noisyor::network::{Graph, Init, MAX_WEIGHT, Names, Network, Weights, initial_weights};
 use noisyor::rng::{Stream, rng};
 use noisyor::synth::{Preset, Sampler};
 use noisyor::train::{

@@ -105,9 +105,21 @@ fn kept_starts_go_on_as_if_never_stopped() {
 }
 
 #[test]
+fn smoothing_and_condensing_go_on_as_if_never_stopped() {
+    let data = Data::tiny(300);
+    for (batch, condense) in [(BatchSize::Docs(60), false), (BatchSize::Docs(60), true), (BatchSize::Full, true)] {
+        let options = TrainOptions { smooth: true, condense, valid: 0.2, ..options(EM, batch, 6) };
+        check(&data, options, 1);
+    }
+}
+
+#[test]
 fn large_batches_go_on_as_if_never_stopped() {
     let data = Data::tiny(31_000);
-    check(&data, TrainOptions { valid: 0.01, ..options(EM, BatchSize::Docs(10_200), 2) }, 1);
+    for smooth in [false, true] {
+        let options = TrainOptions { valid: 0.01, smooth, ..options(EM, BatchSize::Docs(10_200), 2) };
+        check(&data, options, 1);
+    }
 }
 
 #[test]

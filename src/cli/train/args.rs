@@ -32,7 +32,7 @@ pub(in crate::cli) struct TrainingArgs {
     #[arg(long, value_enum, value_name = "HOW", conflicts_with = "lambda")]
     smoothing: Option<SmoothingArg>,
     /// Drop dead edges during training; afterwards put topics that have the words of several above these, and drop topics that the
-    /// documents held out can do without [default: true where the network is chosen, else false]
+    /// documents held out can do without [default: true where the network is chosen and neither --anchors nor --exclude is given, else false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     condense: Option<bool>,
     /// Rate of the paper's step or Adam [default: 0.001 paper, 0.02 adam]
@@ -122,12 +122,12 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
 
 impl TrainingArgs {
     /// The same for a network that is chosen, where nothing else is said of smoothing and condensing.
-    pub(super) fn for_chosen(mut self) -> Self {
+    pub(super) fn for_chosen(mut self, may_drop: bool) -> Self {
         if self.step == StepArg::Em {
             if self.lambda.is_none() {
                 self.smoothing.get_or_insert(SmoothingArg::HeldOut);
             }
-            self.condense.get_or_insert(true);
+            self.condense.get_or_insert(may_drop);
         }
         self
     }

@@ -12,7 +12,7 @@ use noisyor::estep::EStep;
 use noisyor::monitor::Monitor;
 use noisyor::network::{Graph, Loaded, Names, Network, Weights, fingerprint, load};
 use noisyor::structure::{GraphOptions, complete_graph, graph_work, learn_graph};
-use noisyor::train::{CheckedOptions, RunFolder};
+use noisyor::train::{BatchSize, CheckedOptions, RunFolder};
 use noisyor::update::UpdateOptions;
 use noisyor::{Error, Result};
 use serde_json::{Value, json};
@@ -178,9 +178,20 @@ impl Start {
         self.learning["parents"] == ALL
     }
 
+    /// Names of topics that the user gave.
+    pub(super) fn given_names(&self) -> impl Iterator<Item = &str> {
+        let anchors = self.learning["anchors"].as_array().map_or(&[][..], Vec::as_slice);
+        anchors.iter().filter_map(|anchor| anchor["name"].as_str())
+    }
+
     /// Epochs that there is time for, where that was found out.
     pub(super) fn epochs(&self) -> Option<u32> {
         self.learning["epochs"].as_u64().map(|epochs| epochs as u32)
+    }
+
+    /// The batches to train a network with that was chosen.
+    pub(super) fn batch(&self) -> Option<BatchSize> {
+        serde_json::from_value(self.learning["batch"].clone()).ok()
     }
 
     /// Keeps the graph in the run's folder, so that the run can go on without the file it came from, and describes it.

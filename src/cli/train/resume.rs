@@ -47,7 +47,9 @@ impl Job {
     /// A new run.
     pub(super) fn new(mut args: Args) -> Result<Self> {
         if args.is_chosen() {
-            args.training = args.training.for_chosen();
+            // What is known about topics is kept to.
+            let may_drop = args.learning.first_constraint().is_none();
+            args.training = args.training.for_chosen(may_drop);
         }
         let default_init = match &args.graph {
             Some(_) => Init::Data,

@@ -101,6 +101,7 @@ impl Watching {
             RefineStage::Swapped(edges) => {
                 format!("edges exchanged for candidates of large gradient: {edges}")
             }
+            RefineStage::Weighing => "looking for topics that documents held out can do without".into(),
             RefineStage::Lifted(topics) => format!("topics put above topics whose words they had: {topics}"),
             RefineStage::Dropped(topics) => format!("topics dropped that documents held out can do without: {topics}"),
             RefineStage::Undone => "that did not help, undone".into(),

@@ -3,6 +3,7 @@
 //! Clusterings know no such thing as a cause of topics. Where two topics often come on together, a third takes the words of both. When it is gone,
 //! both come on in its documents: so it is known. Its edges to words that they have as well give way to edges to them.
 
+use super::LEAST_DOCS;
 use super::worth::Worth;
 use crate::network::{Graph, Weights};
 use crate::train::refine::Wired;
@@ -21,7 +22,7 @@ const LEAST: f64 = 0.05;
 pub(super) fn find(graph: &Graph, worth: &[Worth]) -> Vec<(u32, Vec<(u32, f64)>)> {
     let mut lifts: Vec<(u32, Vec<(u32, f64)>)> = Vec::new();
     let (mut used, levels) = (vec![false; graph.n_topics()], graph.levels());
-    for Worth { topic, heirs, .. } in worth {
+    for Worth { topic, heirs, .. } in worth.iter().filter(|worth| worth.n_docs >= LEAST_DOCS) {
         // Parts are of the same level or a lower one, so none is above the topic, and no cycle can come of it.
         let is_part = |&&(heir, share): &&(u32, f64)| {
             share >= PART && levels[heir as usize] <= levels[*topic as usize]

@@ -1,10 +1,10 @@
 //! Topics that documents held out can do without are dropped once the epochs are over, and dead edges while they last.
 //!
 //! Training keeps every topic that it was given, and finds something for each to explain: words of several causes, two causes at once, or what
-//! another topic explains as well. What a topic is **worth** is what the bound of the validation documents loses when it is gone
-//! and their E-step is run again. A round drops the topics of least worth, as long as they are worth little together, trains on, and
-//! looks at the validation part: what does not lose more than [`TOLERANCE`] of the best bound stays, because a smaller network that is as good
-//! reads better and runs faster; else half as many topics go.
+//! another topic explains as well. What a topic is **worth** is what the bound of documents held out loses when it is gone and their
+//! E-step is run again. A round puts topics that have the words of several above these ([`lift`]), or drops the topics of least worth; then it trains on.
+//! Half of the validation documents say what to change, the other half whether the change stays: a network that is nearly as good as the best
+//! stays, because it reads better and runs faster.
 
 mod lift;
 mod worth;
@@ -13,6 +13,7 @@ use super::refine::Wired;
 use super::step::Memory;
 use super::trainer::{OnEvent, Trainer};
 use super::{Ended, Event, RefineStage};
+use crate::corpus::Item;
 use crate::error::Result;
 use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,8 @@ const TOLERANCE: f64 = 2e-4;
 /// Worth that is allowed in a round at first, as a share of [`TOLERANCE`], doubles with every round that stays and is a quarter of it after one that
 /// is undone: training on makes up for more than worth can know. Below this share there is nothing left to drop.
 const LEAST_SHARE: f64 = 0.2;
+/// Topics that fewer documents have on are left alone: nothing is known of them.
+const LEAST_DOCS: usize = 5;
 /// An edge that explains less than this of one training document, all in all, is dead.
 const DEAD: f64 = 0.02;
 /// Not before so many epochs: the counts of batches lose edges that come back.
@@ -45,7 +48,7 @@ pub(super) struct Condensation {
     /// Why the epochs ended.
     ended: Ended,
     round: u32,
-    /// The best bound of the validation part, and what to go back to when a round lost too much.
+    /// The best bound of the documents that judge, and what to go back to when a round lost too much.
     best: f64,
     fallback: Option<(Graph, Weights)>,
     /// What the topics dropped in a round may be worth together, as a share of [`TOLERANCE`].
@@ -62,8 +65,9 @@ enum Todo {
     /// So many epochs.
     Train(u32),
     Judge,
-    /// So many epochs with the topics that are left, each judged.
+    /// So many epochs with the topics that are left, with a look at the bound after each.
     Finish(u32),
+    Look(u32),
 }
 
 impl Condensation {
@@ -98,11 +102,14 @@ impl Condensation {
             Todo::Finish(left) => {
                 if trainer.take_slice(trainer.whole())? {
                     trainer.state.full_steps += 1;
-                    let best = trainer.state.best.as_ref().and_then(|best| best.metrics.valid_elbo);
-                    let now = trainer.evaluate(true, on_event)?;
-                    let goes_on = now > best.map(|best| best + LEAST_GAIN * best.abs());
-                    self.todo = Todo::Finish(if goes_on { left - 1 } else { 0 });
+                    self.todo = Todo::Look(left - 1);
                 }
+            }
+            Todo::Look(left) => {
+                let best = trainer.state.best.as_ref().and_then(|best| best.metrics.valid_elbo);
+                let now = trainer.evaluate(true, on_event)?;
+                let goes_on = now > best.map(|best| best + LEAST_GAIN * best.abs());
+                self.todo = Todo::Finish(if goes_on { left } else { 0 });
             }
         }
         Ok(None)
@@ -112,17 +119,18 @@ impl Condensation {
     fn change(&mut self, trainer: &mut Trainer<'_>, on_event: &mut OnEvent<'_>) -> Result<Option<Ended>> {
         if self.round == 0 {
             let Some(best) = trainer.state.best.take() else { return Ok(Some(self.ended)) };
-            self.best = best.metrics.valid_elbo.unwrap_or(f64::NEG_INFINITY);
-            // Counts are of other weights where the best are not the last.
             (trainer.state.graph, trainer.state.weights) = (best.graph.clone(), best.weights.clone());
-            trainer.state.memory = Memory::default();
             trainer.state.best = Some(best);
+            // Counts are of other weights where the best are not the last.
+            trainer.state.memory = Memory::default();
+            self.best = judged(trainer)?;
         }
         let rounds = (trainer.options.epochs / EPOCHS_A_ROUND).clamp(ROUNDS.0, ROUNDS.1);
         if self.round == rounds || self.share < LEAST_SHARE {
             return self.finish();
         }
-        let worth = worth::of_topics(trainer)?;
+        trainer.tell(RefineStage::Weighing, on_event)?;
+        let worth = worth::of_topics(trainer, &half(trainer, 0))?;
         let lifts = if self.may_lift { lift::find(&trainer.state.graph, &worth) } else { Vec::new() };
         let dropped = if lifts.is_empty() { self.least(&worth) } else { Vec::new() };
         if lifts.is_empty() && dropped.is_empty() {
@@ -160,7 +168,7 @@ impl Condensation {
     fn least(&self, worth: &[Worth]) -> Vec<u32> {
         let most = self.share * TOLERANCE * self.best.abs();
         let (mut dropped, mut stay, mut spent) = (Vec::new(), Vec::new(), 0.0);
-        for Worth { topic, nats, heirs } in worth {
+        for Worth { topic, nats, heirs, .. } in worth.iter().filter(|worth| worth.n_docs >= LEAST_DOCS) {
             spent += nats.max(0.0);
             if spent > most {
                 break;
@@ -177,10 +185,13 @@ impl Condensation {
 
     /// The network with fewer topics stays if it is nearly as good as the best.
     fn judge(&mut self, trainer: &mut Trainer<'_>, on_event: &mut OnEvent<'_>) -> Result<()> {
-        let before = trainer.state.best.clone();
+        let now = judged(trainer)?;
         // What is nearly as good wins, so nothing stands in its way.
-        trainer.state.best = None;
-        let now = trainer.evaluate(true, on_event)?.unwrap_or(f64::NEG_INFINITY);
+        let before = trainer.state.best.take();
+        if let Err(error) = trainer.evaluate(true, on_event) {
+            trainer.state.best = before;
+            return Err(error);
+        }
         if now >= self.best - TOLERANCE * self.best.abs() {
             self.best = self.best.max(now);
             if !self.lifted {
@@ -202,6 +213,20 @@ impl Condensation {
         self.todo = Todo::Change;
         trainer.drop_dead_edges(on_event)
     }
+}
+
+/// Every other validation document.
+fn half(trainer: &Trainer<'_>, first: usize) -> Vec<Item> {
+    let docs: Vec<u32> = trainer.valid_docs().iter().copied().skip(first).step_by(2).collect();
+    trainer.items(&docs)
+}
+
+/// The bound of the documents that judge, in nats a document.
+fn judged(trainer: &mut Trainer<'_>) -> Result<f64> {
+    let items = half(trainer, 1);
+    let weights = trainer.state.weights.clone();
+    let n_docs: f64 = items.iter().map(|item| f64::from(item.count)).sum();
+    Ok(trainer.bound_at(&weights, &items)? / n_docs.max(1.0))
 }
 
 impl Trainer<'_> {

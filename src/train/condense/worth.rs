@@ -1,4 +1,4 @@
-//! What topics are worth to the validation documents, and who explains their documents when they are gone.
+//! What topics are worth to documents held out, and who explains their documents when they are gone.
 
 use crate::corpus::Item;
 use crate::error::Result;
@@ -14,13 +14,15 @@ const TAKES_OVER: f64 = 0.2;
 /// What is known of a topic.
 pub(super) struct Worth {
     pub(super) topic: u32,
-    /// What the bound of the validation documents loses without it, in nats a document.
+    /// What the bound of the documents loses without it, in nats a document.
     pub(super) nats: f64,
+    /// Documents that have it on.
+    pub(super) n_docs: usize,
     /// Topics that come on where it is gone, each with its share of the documents.
     pub(super) heirs: Vec<(u32, f64)>,
 }
 
-/// A validation document: its bound, and the topics that it has on.
+/// A document: its bound, and the topics that it has on.
 struct Doc {
     item: Item,
     elbo: f64,
@@ -37,14 +39,13 @@ impl Doc {
     }
 }
 
-/// The worth of every topic that has children, the least first.
+/// The worth of every topic that has children, the least first, to these documents.
 ///
 /// Only documents that have a topic on are run again without it; what the others gain is known.
-pub(super) fn of_topics(trainer: &mut Trainer<'_>) -> Result<Vec<Worth>> {
-    let items = trainer.items(trainer.valid_docs());
+pub(super) fn of_topics(trainer: &mut Trainer<'_>, items: &[Item]) -> Result<Vec<Worth>> {
     let n_docs: f64 = items.iter().map(|item| f64::from(item.count)).sum();
     let (graph, weights) = (trainer.state.graph.clone(), trainer.state.weights.clone());
-    let docs = run(trainer, &weights, &items)?;
+    let docs = run(trainer, &weights, items)?;
     let gained = gained_where_off(&graph, &weights, &docs);
     let mut docs_of: Vec<Vec<&Doc>> = vec![Vec::new(); graph.n_topics()];
     for doc in &docs {
@@ -62,7 +63,8 @@ pub(super) fn of_topics(trainer: &mut Trainer<'_>) -> Result<Vec<Worth>> {
             new.extend(after.on.iter().map(|on| on.0).filter(|&other| !before.has_on(other)));
         }
         let heirs = heirs(new, some.len() as f64);
-        found.push(Worth { topic: topic as u32, nats: (lost - gained[topic]) / n_docs, heirs });
+        let nats = (lost - gained[topic]) / n_docs;
+        found.push(Worth { topic: topic as u32, nats, n_docs: some.len(), heirs });
     }
     found.sort_by(|a, b| a.nats.total_cmp(&b.nats).then(a.topic.cmp(&b.topic)));
     Ok(found)
