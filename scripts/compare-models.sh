@@ -10,15 +10,5 @@ if [ $# -eq 0 ]; then
     echo "error: no data given; usage: scripts/compare-models.sh DATA_DIR [options]" >&2
     exit 2
 fi
-# The environment of topic-quality.sh, with the same versions.
-venv=$(dirname "$0")/../target/topic-quality-venv
-[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-    numpy==2.4.6 scipy==1.17.1 tomotopy==0.14.0 safetensors==0.8.0
-
-root=$(cd "$(dirname "$0")/.." && pwd)
-if [ -z "${NOISYOR:-}" ]; then
-    cargo build --release --quiet --manifest-path "$root/Cargo.toml"
-    NOISYOR=$root/target/release/noisyor
-fi
-exec "$venv/bin/python" -B "$root/scripts/compare_models.py" --noisyor "$NOISYOR" --work "$root/target/compare-models" "$@"
+. "$(dirname "$0")/side-by-side.sh"
+exec "${python[@]}" "$root/scripts/compare_models.py" --noisyor "$NOISYOR" --work "$root/target/compare-models" "$@"

@@ -105,21 +105,33 @@ impl Chooser<'_> {
         }
         let doc_edges = self.effort.doc_edges(train_docs.len());
         let (mut trials, mut best) = (Vec::new(), None);
-        self.try_all((&sizes.learned, train_docs.len()), &mut trials, &mut best, on_trial, estep, &mut |lowest| {
-            let above = lowest / SHRINK;
-            let options = GraphOptions {
-                topics: if above >= LEAST_ABOVE { vec![lowest, above] } else { vec![lowest] },
-                min_gain: Some(MIN_GAIN),
-                doc_edges: Some(doc_edges),
-                ..self.given.clone()
-            };
-            Ok((learner.learn(&options, self.monitor)?, Shape::Learned(Box::new(options))))
-        })?;
+        self.try_all(
+            (&sizes.learned, train_docs.len()),
+            &mut trials,
+            &mut best,
+            on_trial,
+            estep,
+            &mut |lowest| {
+                let above = lowest / SHRINK;
+                let options = GraphOptions {
+                    topics: if above >= LEAST_ABOVE { vec![lowest, above] } else { vec![lowest] },
+                    min_gain: Some(MIN_GAIN),
+                    doc_edges: Some(doc_edges),
+                    ..self.given.clone()
+                };
+                Ok((learner.learn(&options, self.monitor)?, Shape::Learned(Box::new(options))))
+            },
+        )?;
         // What is known about topics is not known of topics that have every token.
         if n_given == 0 && self.given.exclude.is_empty() {
-            self.try_all((&sizes.complete, train_docs.len()), &mut trials, &mut best, on_trial, estep, &mut |size| {
-                Ok((self.complete(&train_docs, size)?, Shape::Complete(size)))
-            })?;
+            self.try_all(
+                (&sizes.complete, train_docs.len()),
+                &mut trials,
+                &mut best,
+                on_trial,
+                estep,
+                &mut |size| Ok((self.complete(&train_docs, size)?, Shape::Complete(size))),
+            )?;
         }
         let Some((_, network, shape)) = best else {
             return Err(Error::Usage("there is no network to choose from".into()));

@@ -91,7 +91,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let learned = match args.learning.effort() {
         Some(effort) => {
             let training =
-                TrainOptions { valid, test, seed: args.seed, ..TrainOptions::default() }.check()?;
+                TrainOptions { valid, test, seed: args.seed, smooth: true, ..TrainOptions::default() }
+                    .check()?;
             let (graph_docs, given, options) = (doc_ixs.as_slice(), &options, &training);
             let tokens = tokens.as_slice();
             let chooser = Chooser { docs, tokens, graph_docs, given, options, effort, monitor: &monitor };

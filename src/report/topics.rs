@@ -26,6 +26,8 @@ pub const MAX_DEPTH: usize = 64;
 const ALSO_SHOWN: usize = 4;
 /// Columns that a name may take however deep it stands.
 const NAME_COLUMNS: usize = 12;
+/// A topic that has topics below shows the tokens that it switches on at least so often.
+const LEAST_P: f64 = 0.02;
 /// In fewer columns there is no token to be read.
 const TOKEN_COLUMNS: usize = 8;
 
@@ -155,8 +157,11 @@ impl TopicTree {
         // Tokens matter more: others' topics are named only where they take little.
         let also = if width(&also) <= left.saturating_sub(width(&line)) / 2 { also } else { String::new() };
         let left = left.saturating_sub(width(&line) + width(&also));
-        if !self.tokens.is_empty() && left > TOKEN_COLUMNS {
-            let words: Vec<String> = self.tokens.iter().map(|(token, _)| plain(token)).collect();
+        // A topic above others says nothing by words that it hardly ever switches on itself.
+        let least = if self.topics.is_empty() && self.also.is_empty() { 0.0 } else { LEAST_P };
+        let words: Vec<String> =
+            self.tokens.iter().filter(|(_, p)| *p >= least).map(|(token, _)| plain(token)).collect();
+        if !words.is_empty() && left > TOKEN_COLUMNS {
             line += &format!(": {}", fit_list(&words, left - 2));
         }
         text.extend([first, &line, &also, "\n"]);

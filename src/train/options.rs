@@ -1,5 +1,6 @@
 //! Training options: as given, and checked.
 
+use super::condense;
 use super::counts::MOST_BATCHES;
 use super::{PriorOptions, RateSchedule, RefineOptions, RenewOptions};
 use crate::error::{Error, Result};
@@ -150,6 +151,11 @@ impl TrainOptions {
 }
 
 impl TrainOptions {
+    /// Epochs that condensing takes at most, where documents are held out.
+    pub fn condense_epochs(&self) -> u32 {
+        if self.condense { condense::n_epochs(self.epochs) } else { 0 }
+    }
+
     /// The smallest leak there may be, with so many documents to train on.
     pub(crate) fn smallest_leak(&self, n_docs: usize) -> f64 {
         let all_docs = n_docs as f64 + self.prior.map_or(0.0, |prior| prior.docs);

@@ -103,7 +103,16 @@ impl Stepper {
     ) -> Self {
         let range = Range { floor, leak_floor, cap };
         let memory = Memory::default();
-        Self { rule, range, n_docs: n_docs.max(1) as f64, n_steps, memory, prior: None, smoothing: None, batch_ix: 0 }
+        Self {
+            rule,
+            range,
+            n_docs: n_docs.max(1) as f64,
+            n_steps,
+            memory,
+            prior: None,
+            smoothing: None,
+            batch_ix: 0,
+        }
     }
 
     /// The same, where an older model counts beside the documents; EM alone heeds it.

@@ -345,7 +345,12 @@ impl<'a> Trainer<'a> {
     }
 
     /// The results of some documents at other weights.
-    pub(super) fn results_at(&mut self, weights: &Weights, items: &[Item], sink: &mut Sink<'_>) -> Result<()> {
+    pub(super) fn results_at(
+        &mut self,
+        weights: &Weights,
+        items: &[Item],
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
         let params = Params::derive(&self.state.graph, weights, self.options.estep.bound)?;
         self.run_estep_at(&params, items, false, None, Some(sink)).map(|_| ())
     }

@@ -32,7 +32,13 @@ fn train_from(data: &Data, start: &Network, options: TrainOptions) -> Outcome {
 }
 
 fn condensing() -> TrainOptions {
-    TrainOptions { smooth: true, condense: true, init: Init::Graph, valid: 0.2, ..options(EM, BatchSize::Full, 20) }
+    TrainOptions {
+        smooth: true,
+        condense: true,
+        init: Init::Graph,
+        valid: 0.2,
+        ..options(EM, BatchSize::Full, 20)
+    }
 }
 
 #[test]
@@ -73,7 +79,9 @@ fn smoothing_by_documents_held_out_is_better_where_documents_are_few() {
     let data = Data::sampled(truth(), 150);
     // Every topic could have every token.
     let edges: Vec<(u32, u32, f64)> = (0..6)
-        .flat_map(|topic| (0..20).map(move |token| (topic, 6 + token, if token / 5 == topic { 1.5 } else { 0.2 })))
+        .flat_map(|topic| {
+            (0..20).map(move |token| (topic, 6 + token, if token / 5 == topic { 1.5 } else { 0.2 }))
+        })
         .collect();
     let start = network_of(6, 20, &edges, &[0.1; 6]);
     let [plain, smoothed] = [false, true].map(|smooth| {

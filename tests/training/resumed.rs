@@ -107,7 +107,9 @@ fn kept_starts_go_on_as_if_never_stopped() {
 #[test]
 fn smoothing_and_condensing_go_on_as_if_never_stopped() {
     let data = Data::tiny(300);
-    for (batch, condense) in [(BatchSize::Docs(60), false), (BatchSize::Docs(60), true), (BatchSize::Full, true)] {
+    for (batch, condense) in
+        [(BatchSize::Docs(60), false), (BatchSize::Docs(60), true), (BatchSize::Full, true)]
+    {
         let options = TrainOptions { smooth: true, condense, valid: 0.2, ..options(EM, batch, 6) };
         check(&data, options, 1);
     }

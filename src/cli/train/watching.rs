@@ -50,17 +50,22 @@ impl Watching {
             0 => String::new(),
             epochs => format!(", after {epochs} at most to refine it"),
         };
+        let condense_epochs = if n_valid > 0 { options.condense_epochs() } else { 0 };
+        let condensing = match condense_epochs {
+            0 => String::new(),
+            epochs => format!(", then {epochs} epochs at most to condense it"),
+        };
         common.say(format_args!(
             "training on {n_train} documents, {n_valid} held out{test}; epochs: {n_epochs}, \
-             steps: {n_steps} at most{refining}"
+             steps: {n_steps} at most{refining}{condensing}"
         ));
         // What was done before is not done again.
-        let epochs_left =
-            n_steps.saturating_sub(steps_done) as f64 / n_batches as f64 + f64::from(refine_epochs);
+        let epochs_left = n_steps.saturating_sub(steps_done) as f64 / n_batches as f64
+            + f64::from(refine_epochs + condense_epochs);
         let n_evaluations = (epochs_left / f64::from(options.eval_every)).ceil();
         let n_docs = epochs_left * n_train as f64 + n_evaluations * n_valid as f64;
-        let may_stop = options.patience > 0 && n_valid > 0 || refine_epochs > 0;
-        let n_epochs = n_steps as f64 / n_batches as f64 + f64::from(refine_epochs);
+        let may_stop = options.patience > 0 && n_valid > 0 || refine_epochs + condense_epochs > 0;
+        let n_epochs = n_steps as f64 / n_batches as f64 + f64::from(refine_epochs + condense_epochs);
         let status = Arc::new(Mutex::new(Status { n_epochs, may_stop, ..Status::default() }));
         let shared = Arc::clone(&status);
         let line = move |pace: &Pace, columns: Option<usize>| {
@@ -103,7 +108,9 @@ impl Watching {
             }
             RefineStage::Weighing => "looking for topics that documents held out can do without".into(),
             RefineStage::Lifted(topics) => format!("topics put above topics whose words they had: {topics}"),
-            RefineStage::Dropped(topics) => format!("topics dropped that documents held out can do without: {topics}"),
+            RefineStage::Dropped(topics) => {
+                format!("topics dropped that documents held out can do without: {topics}")
+            }
             RefineStage::Undone => "that did not help, undone".into(),
         };
         self.progress.line(&format!("{stage}: {n_edges} edges"));

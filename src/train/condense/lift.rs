@@ -3,7 +3,6 @@
 //! Clusterings know no such thing as a cause of topics. Where two topics often come on together, a third takes the words of both. When it is gone,
 //! both come on in its documents: so it is known. Its edges to words that they have as well give way to edges to them.
 
-use super::LEAST_DOCS;
 use super::worth::Worth;
 use crate::network::{Graph, Weights};
 use crate::train::refine::Wired;
@@ -22,11 +21,10 @@ const LEAST: f64 = 0.05;
 pub(super) fn find(graph: &Graph, worth: &[Worth]) -> Vec<(u32, Vec<(u32, f64)>)> {
     let mut lifts: Vec<(u32, Vec<(u32, f64)>)> = Vec::new();
     let (mut used, levels) = (vec![false; graph.n_topics()], graph.levels());
-    for Worth { topic, heirs, .. } in worth.iter().filter(|worth| worth.n_docs >= LEAST_DOCS) {
+    for Worth { topic, heirs, .. } in worth {
         // Parts are of the same level or a lower one, so none is above the topic, and no cycle can come of it.
-        let is_part = |&&(heir, share): &&(u32, f64)| {
-            share >= PART && levels[heir as usize] <= levels[*topic as usize]
-        };
+        let is_part =
+            |&&(heir, share): &&(u32, f64)| share >= PART && levels[heir as usize] <= levels[*topic as usize];
         let parts: Vec<(u32, f64)> = heirs.iter().filter(is_part).copied().collect();
         let has_topics = graph.children(*topic as usize).iter().any(|&child| graph.is_topic(child as usize));
         // A topic is on one side of one exchange at a time.
@@ -41,7 +39,12 @@ pub(super) fn find(graph: &Graph, worth: &[Worth]) -> Vec<(u32, Vec<(u32, f64)>)
 }
 
 /// The network with these topics above their parts.
-pub(super) fn lift(mut wired: Wired, graph: &Graph, weights: &Weights, lifts: &[(u32, Vec<(u32, f64)>)]) -> Wired {
+pub(super) fn lift(
+    mut wired: Wired,
+    graph: &Graph,
+    weights: &Weights,
+    lifts: &[(u32, Vec<(u32, f64)>)],
+) -> Wired {
     let weight = |parent: u32, child: u32| {
         let at = graph.parents(child as usize).iter().position(|&other| other == parent);
         at.map_or(0.0, |at| weights.edge[graph.edges_into(child as usize).start + at])

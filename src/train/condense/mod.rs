@@ -32,8 +32,8 @@ const TOLERANCE: f64 = 2e-4;
 /// Worth that is allowed in a round at first, as a share of [`TOLERANCE`], doubles with every round that stays and is a quarter of it after one that
 /// is undone: training on makes up for more than worth can know. Below this share there is nothing left to drop.
 const LEAST_SHARE: f64 = 0.2;
-/// Topics that fewer documents have on are left alone: nothing is known of them.
-const LEAST_DOCS: usize = 5;
+/// Topics times edges that are weighed at most: every topic takes a look at all edges.
+const MOST_WORK: usize = 4_000_000_000;
 /// An edge that explains less than this of one training document, all in all, is dead.
 const DEAD: f64 = 0.02;
 /// Not before so many epochs: the counts of batches lose edges that come back.
@@ -73,7 +73,16 @@ enum Todo {
 impl Condensation {
     /// After epochs that ended so.
     pub(super) fn new(ended: Ended) -> Self {
-        Self { todo: Todo::Change, ended, round: 0, best: f64::NEG_INFINITY, fallback: None, share: 1.0, may_lift: true, lifted: false }
+        Self {
+            todo: Todo::Change,
+            ended,
+            round: 0,
+            best: f64::NEG_INFINITY,
+            fallback: None,
+            share: 1.0,
+            may_lift: true,
+            lifted: false,
+        }
     }
 
     /// Whether what it remembers belongs to the nodes of a graph.
@@ -125,8 +134,9 @@ impl Condensation {
             trainer.state.memory = Memory::default();
             self.best = judged(trainer)?;
         }
-        let rounds = (trainer.options.epochs / EPOCHS_A_ROUND).clamp(ROUNDS.0, ROUNDS.1);
-        if self.round == rounds || self.share < LEAST_SHARE {
+        let rounds = rounds(trainer.options.epochs);
+        let work = trainer.state.graph.n_topics().saturating_mul(trainer.state.graph.n_edges());
+        if self.round == rounds || self.share < LEAST_SHARE || work > MOST_WORK {
             return self.finish();
         }
         trainer.tell(RefineStage::Weighing, on_event)?;
@@ -168,7 +178,7 @@ impl Condensation {
     fn least(&self, worth: &[Worth]) -> Vec<u32> {
         let most = self.share * TOLERANCE * self.best.abs();
         let (mut dropped, mut stay, mut spent) = (Vec::new(), Vec::new(), 0.0);
-        for Worth { topic, nats, heirs, .. } in worth.iter().filter(|worth| worth.n_docs >= LEAST_DOCS) {
+        for Worth { topic, nats, heirs } in worth {
             spent += nats.max(0.0);
             if spent > most {
                 break;
@@ -213,6 +223,16 @@ impl Condensation {
         self.todo = Todo::Change;
         trainer.drop_dead_edges(on_event)
     }
+}
+
+/// Rounds at most, where there are so many epochs.
+fn rounds(epochs: u32) -> u32 {
+    (epochs / EPOCHS_A_ROUND).clamp(ROUNDS.0, ROUNDS.1)
+}
+
+/// Epochs that condensing takes at most, where there are so many before.
+pub(super) fn n_epochs(epochs: u32) -> u32 {
+    rounds(epochs) * EPOCHS + LAST_EPOCHS
 }
 
 /// Every other validation document.

@@ -8,6 +8,8 @@ use crate::train::trainer::Trainer;
 
 /// A topic below this probability is not missed by a document.
 const Q_MIN: f32 = 0.01;
+/// Topics that fewer documents have on are left alone.
+const LEAST_DOCS: usize = 5;
 /// A topic that comes on in fewer of the documents of one that is gone does not take it over.
 const TAKES_OVER: f64 = 0.2;
 
@@ -16,8 +18,6 @@ pub(super) struct Worth {
     pub(super) topic: u32,
     /// What the bound of the documents loses without it, in nats a document.
     pub(super) nats: f64,
-    /// Documents that have it on.
-    pub(super) n_docs: usize,
     /// Topics that come on where it is gone, each with its share of the documents.
     pub(super) heirs: Vec<(u32, f64)>,
 }
@@ -39,7 +39,7 @@ impl Doc {
     }
 }
 
-/// The worth of every topic that has children, the least first, to these documents.
+/// The worth of topics to these documents, the least first. Of topics that few of them have on nothing is known.
 ///
 /// Only documents that have a topic on are run again without it; what the others gain is known.
 pub(super) fn of_topics(trainer: &mut Trainer<'_>, items: &[Item]) -> Result<Vec<Worth>> {
@@ -52,19 +52,19 @@ pub(super) fn of_topics(trainer: &mut Trainer<'_>, items: &[Item]) -> Result<Vec
         doc.on.iter().for_each(|&(topic, _)| docs_of[topic as usize].push(doc));
     }
     let mut found: Vec<Worth> = Vec::new();
-    for topic in (0..graph.n_topics()).filter(|&topic| !graph.children(topic).is_empty()) {
+    for topic in (0..graph.n_topics()).filter(|&topic| docs_of[topic].len() >= LEAST_DOCS) {
         let with = &docs_of[topic];
         let some: Vec<Item> = with.iter().map(|doc| doc.item).collect();
         let gone = weights_without(&graph, &weights, topic, trainer.options.floor, trainer.leak_floor());
         let without = run(trainer, &gone, &some)?;
-        let lost = with.iter().map(|doc| doc.bound()).sum::<f64>() - without.iter().map(Doc::bound).sum::<f64>();
+        let lost =
+            with.iter().map(|doc| doc.bound()).sum::<f64>() - without.iter().map(Doc::bound).sum::<f64>();
         let mut new: Vec<u32> = Vec::new();
         for (before, after) in with.iter().zip(&without) {
             new.extend(after.on.iter().map(|on| on.0).filter(|&other| !before.has_on(other)));
         }
         let heirs = heirs(new, some.len() as f64);
-        let nats = (lost - gained[topic]) / n_docs;
-        found.push(Worth { topic: topic as u32, nats, n_docs: some.len(), heirs });
+        found.push(Worth { topic: topic as u32, nats: (lost - gained[topic]) / n_docs, heirs });
     }
     found.sort_by(|a, b| a.nats.total_cmp(&b.nats).then(a.topic.cmp(&b.topic)));
     Ok(found)
@@ -114,11 +114,7 @@ fn run(trainer: &mut Trainer<'_>, weights: &Weights, items: &[Item]) -> Result<V
         for at in 0..results.n_docs() {
             let (topics, q) = results.doc(at);
             let on = topics.iter().zip(q).filter(|(_, q)| **q >= Q_MIN).map(|(&topic, &q)| (topic, q));
-            docs.push(Doc {
-                item: items[results.first_item + at],
-                elbo: results.elbo[at],
-                on: on.collect(),
-            });
+            docs.push(Doc { item: items[results.first_item + at], elbo: results.elbo[at], on: on.collect() });
         }
         Ok(())
     };
