@@ -23,14 +23,16 @@ const A_MINUTE: f64 = 3e8;
 /// Documents from which on more of them may take longer.
 const MANY_DOCS: f64 = 40_000.0;
 /// Epochs that a training takes, about.
-const EPOCHS: f64 = 12.0;
+const EPOCHS: f64 = 6.0;
 /// What trials cost, in epochs of the network that is chosen, and epochs that are worth while.
 const TRIAL_EPOCHS: u32 = 3;
-const LEAST_EPOCHS: u32 = 6;
+const LEAST_EPOCHS: u32 = 4;
 /// A token has a parent for so many topics, about: for what a size will cost.
-const TOPICS_A_PARENT: f64 = 10.0;
+const TOPICS_A_PARENT: f64 = 14.0;
 /// A topic has so many documents at least, in the mean.
 const DOCS_A_TOPIC: usize = 4;
+/// Sizes of less than one in so many of the largest that there is sense in, and time for, are not tried.
+const LEAST_SHARE: usize = 100;
 /// Sizes of the lowest layer to choose from.
 const LADDER: [usize; 7] = [10, 32, 100, 316, 1_000, 3_162, 10_000];
 /// The same of complete graphs, which are for tables of few columns: with more tokens than this they were never better.
@@ -73,13 +75,15 @@ pub(super) struct Sizes {
 pub(super) fn sizes(n_docs: usize, n_tokens: usize, words: f64, effort: Effort) -> Sizes {
     let doc_edges = effort.doc_edges(n_docs) as f64;
     let sensible = n_tokens.min(n_docs / DOCS_A_TOPIC).max(1);
-    let mut learned: Vec<usize> = LADDER.into_iter().filter(|&size| size <= sensible).collect();
+    let affordable = (TOPICS_A_PARENT * doc_edges / words.max(1.0)) as usize;
+    let least = sensible.min(affordable) / LEAST_SHARE;
+    let mut learned: Vec<usize> =
+        LADDER.into_iter().filter(|&size| (least..=sensible).contains(&size)).collect();
     // As many as there may be, where that is more than a little beyond the last.
     if learned.last().is_none_or(|last| 2 * sensible >= 3 * last) && sensible < LADDER[LADDER.len() - 1] {
         learned.push(sensible);
     }
     let (n_possible, first) = (learned.len(), learned[0]);
-    let affordable = (TOPICS_A_PARENT * doc_edges / words.max(1.0)) as usize;
     learned.retain(|&size| size <= affordable.max(first));
     let limit = learned.last().copied().filter(|_| learned.len() < n_possible);
     let fits = |&size: &usize| {
@@ -95,10 +99,11 @@ mod tests {
     #[test]
     fn sizes_follow_documents_tokens_and_effort() {
         let learned = |n_docs, n_tokens, effort| sizes(n_docs, n_tokens, 27.0, effort).learned;
-        assert_eq!(learned(38_000, 10_000, Effort::Normal).last(), Some(&1_000));
-        assert_eq!(learned(38_000, 10_000, Effort::Quick).last(), Some(&100));
-        assert_eq!(learned(38_000, 10_000, Effort::Thorough).last(), Some(&3_162));
-        assert_eq!(learned(38_000, 50, Effort::Thorough), [10, 32]);
+        assert_eq!(learned(38_000, 10_000, Effort::Quick), [10, 32, 100, 316]);
+        assert_eq!(learned(38_000, 10_000, Effort::Normal), [100, 316, 1_000, 3_162]);
+        assert_eq!(learned(38_000, 10_000, Effort::Thorough), [100, 316, 1_000, 3_162, 9_500]);
+        assert_eq!(learned(4_000_000, 200_000, Effort::Quick), [10, 32]);
+        assert_eq!(learned(38_000, 50, Effort::Thorough), [10, 32, 50]);
         assert_eq!(learned(50, 10_000, Effort::Thorough), [10]);
         assert_eq!(learned(3, 10_000, Effort::Thorough), [1]);
         assert_eq!(learned(0, 1, Effort::Minutes(1e-9)), [1]);
@@ -106,7 +111,7 @@ mod tests {
         assert!(sizes(38_000, 10_000, 27.0, Effort::Normal).complete.is_empty());
         assert_eq!(sizes(38_000, 100, 7.0, Effort::Normal).complete, COMPLETE);
         assert_eq!(sizes(38_000, 100, 27.0, Effort::Normal).complete, COMPLETE[..3]);
-        assert_eq!([3_000.0, 100.0, 30_000.0].map(|doc_edges| epochs(3_000, doc_edges)), [9, 40, 6]);
+        assert_eq!([3_000.0, 100.0, 30_000.0].map(|doc_edges| epochs(3_000, doc_edges)), [4, 40, 4]);
         // More documents leave less for each, and take longer.
         let (some, many) = (Effort::Normal.doc_edges(40_000), Effort::Normal.doc_edges(4_000_000));
         assert_eq!(some.div_ceil(10), many);

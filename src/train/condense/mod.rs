@@ -24,9 +24,9 @@ const EPOCHS: u32 = 2;
 /// Epochs at the end, at most, and the share of the bound that each must gain for another.
 const LAST_EPOCHS: u32 = 12;
 const LEAST_GAIN: f64 = 1e-5;
-/// Rounds: one for so many epochs that there may be, so that they take about as long, and so many at the least and at the most.
-const EPOCHS_A_ROUND: u32 = 4;
-const ROUNDS: (u32, u32) = (2, 8);
+/// Rounds: one for so many epochs that there may be, so that they take no longer than these, and so many at the most.
+const EPOCHS_A_ROUND: u32 = 5;
+const ROUNDS: u32 = 8;
 /// The share of the best bound that fewer topics may cost, in all.
 const TOLERANCE: f64 = 2e-4;
 /// Worth that is allowed in a round at first, as a share of [`TOLERANCE`], doubles with every round that stays and is a quarter of it after one that
@@ -227,12 +227,12 @@ impl Condensation {
 
 /// Rounds at most, where there are so many epochs.
 fn rounds(epochs: u32) -> u32 {
-    (epochs / EPOCHS_A_ROUND).clamp(ROUNDS.0, ROUNDS.1)
+    (epochs / EPOCHS_A_ROUND).min(ROUNDS)
 }
 
 /// Epochs that condensing takes at most, where there are so many before.
 pub(super) fn n_epochs(epochs: u32) -> u32 {
-    rounds(epochs) * EPOCHS + LAST_EPOCHS
+    if rounds(epochs) > 0 { rounds(epochs) * EPOCHS + LAST_EPOCHS } else { 0 }
 }
 
 /// Every other validation document.
