@@ -20,7 +20,7 @@ pub struct Metrics {
     /// Edges of the graph at that time.
     pub n_edges: usize,
     /// How counts are smoothed from then on, where the documents held out decide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub smoothing: Option<super::Smoothing>,
     /// Training documents per second since the last evaluation.
     pub docs_per_s: f64,
