@@ -203,7 +203,8 @@ impl<'a> Trainer<'a> {
             false => None,
         };
         self.state.phase = match ended {
-            Some(ended) if self.options.condense && self.has_valid() => {
+            // Who asks for the initial weights gets these.
+            Some(ended) if self.options.condense && self.has_valid() && self.n_steps > 0 => {
                 Phase::Condensing(Box::new(Condensation::new(ended)))
             }
             Some(ended) => Phase::Ended(ended),
