@@ -99,6 +99,7 @@ fn graph_source(about: &Value) -> String {
 fn training_rows(run: &RunRecord) -> Vec<(&'static str, String)> {
     let options = &run.options;
     let step = match options.step {
+        StepRule::Em { .. } if options.smooth => "EM, smoothed as the documents held out ask for".into(),
         StepRule::Em { lambda } => format!("EM, lambda {lambda}"),
         StepRule::Paper { rate, c, .. } => format!("paper, rate {rate}, c {c}"),
         StepRule::Adam { rate, .. } => format!("Adam, rate {rate}"),
