@@ -102,7 +102,7 @@ impl Watching {
         let stage = match stage {
             RefineStage::Densified => "refining, from every edge that the layers allow".into(),
             RefineStage::Reseeded(topics) => format!("topics that begin anew: {topics}"),
-            RefineStage::Pruned(edges) => format!("edges of no importance dropped: {edges}"),
+            RefineStage::Pruned(edges) => format!("edges of least importance dropped: {edges}"),
             RefineStage::Swapped(edges) => {
                 format!("edges exchanged for candidates of large gradient: {edges}")
             }
