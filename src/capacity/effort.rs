@@ -35,9 +35,11 @@ const DOCS_A_TOPIC: usize = 4;
 const LEAST_SHARE: usize = 100;
 /// Sizes of the lowest layer to choose from.
 const LADDER: [usize; 7] = [10, 32, 100, 316, 1_000, 3_162, 10_000];
-/// The same of complete graphs, which are for tables of few columns: with more tokens than this they were never better.
-const COMPLETE: [usize; 4] = [16, 32, 64, 128];
+/// The same of complete graphs, which are for tables: of few columns, or of which a row fills so large a share. With more tokens, of which
+/// a document has few, they were never better.
+const COMPLETE: [usize; 5] = [16, 32, 64, 128, 256];
 const FEW_TOKENS: usize = 256;
+const DENSE: f64 = 0.05;
 
 impl Effort {
     /// Edges that a document may have, in the mean.
@@ -86,9 +88,8 @@ pub(super) fn sizes(n_docs: usize, n_tokens: usize, words: f64, effort: Effort) 
     let (n_possible, first) = (learned.len(), learned[0]);
     learned.retain(|&size| size <= affordable.max(first));
     let limit = learned.last().copied().filter(|_| learned.len() < n_possible);
-    let fits = |&size: &usize| {
-        n_tokens <= FEW_TOKENS && size <= n_docs / DOCS_A_TOPIC && size as f64 * words <= doc_edges
-    };
+    let is_table = n_tokens <= FEW_TOKENS || words >= DENSE * n_tokens as f64;
+    let fits = |&size: &usize| is_table && size <= n_docs / DOCS_A_TOPIC && size as f64 * words <= doc_edges;
     Sizes { learned, limit, complete: COMPLETE.into_iter().filter(fits).collect() }
 }
 
@@ -107,8 +108,10 @@ mod tests {
         assert_eq!(learned(50, 10_000, Effort::Thorough), [10]);
         assert_eq!(learned(3, 10_000, Effort::Thorough), [1]);
         assert_eq!(learned(0, 1, Effort::Minutes(1e-9)), [1]);
-        // Complete graphs are for few tokens.
+        // Complete graphs are for few tokens, or documents that have many of them.
         assert!(sizes(38_000, 10_000, 27.0, Effort::Normal).complete.is_empty());
+        assert!(sizes(1_500, 1_000, 40.0, Effort::Normal).complete.is_empty());
+        assert_eq!(sizes(1_500, 1_000, 80.0, Effort::Normal).complete, COMPLETE);
         assert_eq!(sizes(38_000, 100, 7.0, Effort::Normal).complete, COMPLETE);
         assert_eq!(sizes(38_000, 100, 27.0, Effort::Quick).complete, COMPLETE[..2]);
         assert_eq!([3_000.0, 100.0, 30_000.0].map(|doc_edges| epochs(3_000, doc_edges)), [4, 40, 4]);

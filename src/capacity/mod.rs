@@ -21,12 +21,16 @@ use serde::Serialize;
 const EPOCHS: u32 = 2;
 /// Sizes in a row that may be worse than the best before no larger ones are tried.
 const WORSE: usize = 2;
+/// The share of its bound that a larger network must gain over the best of the smaller ones: less is chance, and smaller ones read better.
+const LEAST_GAIN: f64 = 1e-3;
 /// Documents held out to judge by, where training holds out none. (Graphs are learned from them, too, then.)
 const VALID: f64 = 0.1;
 /// The penalty in trials of trainings that have none.
 const LAMBDA: f64 = 1.0;
-/// A batch has so many documents for every topic, at least.
+/// A batch has so many documents for every topic, at least; where topics have every token, so many: then batches leave a good start from a
+/// mixture behind them.
 const DOCS_OF_TOPIC: usize = 4;
+const DOCS_OF_COMPLETE: usize = 16;
 /// The layer above the lowest has one topic for so many, if that is at least so many.
 const SHRINK: usize = 10;
 const LEAST_ABOVE: usize = 3;
@@ -72,6 +76,21 @@ pub struct Chosen {
     pub batch: BatchSize,
 }
 
+/// The best network so far.
+struct Best {
+    bound: f64,
+    network: Network,
+    shape: Shape,
+}
+
+/// What was tried, and the best of it.
+struct Tried<'a> {
+    trials: Vec<Trial>,
+    best: Option<Best>,
+    on_trial: &'a mut dyn FnMut(&Trial),
+    estep: &'a mut dyn EStep,
+}
+
 /// What a choice works with.
 pub struct Chooser<'a> {
     /// Documents.
@@ -104,69 +123,55 @@ impl Chooser<'_> {
             sizes.learned.push(n_given);
         }
         let doc_edges = self.effort.doc_edges(train_docs.len());
-        let (mut trials, mut best) = (Vec::new(), None);
-        self.try_all(
-            (&sizes.learned, train_docs.len()),
-            &mut trials,
-            &mut best,
-            on_trial,
-            estep,
-            &mut |lowest| {
-                let above = lowest / SHRINK;
-                let options = GraphOptions {
-                    topics: if above >= LEAST_ABOVE { vec![lowest, above] } else { vec![lowest] },
-                    min_gain: Some(MIN_GAIN),
-                    doc_edges: Some(doc_edges),
-                    ..self.given.clone()
-                };
-                Ok((learner.learn(&options, self.monitor)?, Shape::Learned(Box::new(options))))
-            },
-        )?;
+        let mut tried = Tried { trials: Vec::new(), best: None, on_trial, estep };
+        self.try_all(&sizes.learned, train_docs.len(), &mut tried, &|lowest| {
+            let above = lowest / SHRINK;
+            let options = GraphOptions {
+                topics: if above >= LEAST_ABOVE { vec![lowest, above] } else { vec![lowest] },
+                min_gain: Some(MIN_GAIN),
+                doc_edges: Some(doc_edges),
+                ..self.given.clone()
+            };
+            Ok((learner.learn(&options, self.monitor)?, Shape::Learned(Box::new(options))))
+        })?;
         // What is known about topics is not known of topics that have every token.
         if n_given == 0 && self.given.exclude.is_empty() {
-            self.try_all(
-                (&sizes.complete, train_docs.len()),
-                &mut trials,
-                &mut best,
-                on_trial,
-                estep,
-                &mut |size| Ok((self.complete(&train_docs, size)?, Shape::Complete(size))),
-            )?;
+            self.try_all(&sizes.complete, train_docs.len(), &mut tried, &|size| {
+                Ok((self.complete(&train_docs, size)?, Shape::Complete(size)))
+            })?;
         }
-        let Some((_, network, shape)) = best else {
+        let Some(Best { network, shape, .. }) = tried.best else {
             return Err(Error::Usage("there is no network to choose from".into()));
         };
         let limited = matches!(&shape, Shape::Learned(options) if Some(options.topics[0]) == sizes.limit);
         let epochs = epochs(doc_edges, learner.doc_edges(&network.graph));
-        let batch = self.batch(&network, train_docs.len());
-        Ok(Chosen { network, shape, trials, limited, epochs, batch })
+        let batch = self.batch(&network, &shape, train_docs.len());
+        Ok(Chosen { network, shape, trials: tried.trials, limited, epochs, batch })
     }
 
     /// Tries sizes from the smallest up, until [`WORSE`] in a row are worse than the best of them.
-    #[allow(clippy::too_many_arguments)]
     fn try_all(
         &self,
-        (sizes, n_docs): (&[usize], usize),
-        trials: &mut Vec<Trial>,
-        best: &mut Option<(f64, Network, Shape)>,
-        on_trial: &mut dyn FnMut(&Trial),
-        estep: &mut dyn EStep,
-        make: &mut dyn FnMut(usize) -> Result<(Network, Shape)>,
+        sizes: &[usize],
+        n_docs: usize,
+        tried: &mut Tried<'_>,
+        make: &dyn Fn(usize) -> Result<(Network, Shape)>,
     ) -> Result<()> {
         let (mut highest, mut n_worse) = (f64::NEG_INFINITY, 0);
         for &size in sizes {
             let (network, shape) = make(size)?;
-            let bound = self.trial(&network, n_docs, estep)?;
-            let topics = match &shape {
-                Shape::Learned(options) => options.topics.clone(),
-                Shape::Complete(size) => vec![*size],
+            let bound = self.trial(&network, &shape, n_docs, tried.estep)?;
+            let (topics, complete) = match &shape {
+                Shape::Learned(options) => (options.topics.clone(), false),
+                Shape::Complete(size) => (vec![*size], true),
             };
-            let complete = matches!(shape, Shape::Complete(_));
-            trials.push(Trial { topics, complete, edges: network.graph.n_edges(), bound });
-            on_trial(&trials[trials.len() - 1]);
+            let trial = Trial { topics, complete, edges: network.graph.n_edges(), bound };
+            (tried.on_trial)(&trial);
+            tried.trials.push(trial);
             let bound = bound.unwrap_or(f64::NEG_INFINITY);
-            if best.as_ref().is_none_or(|(before, ..)| bound > *before) {
-                *best = Some((bound, network, shape));
+            let gains = |best: &Best| bound > best.bound + LEAST_GAIN * best.bound.abs();
+            if tried.best.as_ref().is_none_or(gains) {
+                tried.best = Some(Best { bound, network, shape });
             }
             n_worse = if bound > highest { 0 } else { n_worse + 1 };
             highest = highest.max(bound);
@@ -189,8 +194,12 @@ impl Chooser<'_> {
 
     /// The batches to train a network with: where batches are not given, topics that few documents have need large ones, because a topic
     /// forgets what a few batches lack.
-    fn batch(&self, network: &Network, n_docs: usize) -> BatchSize {
-        let least = DOCS_OF_TOPIC * network.graph.n_topics();
+    fn batch(&self, network: &Network, shape: &Shape, n_docs: usize) -> BatchSize {
+        let docs_of_topic = match shape {
+            Shape::Learned(_) => DOCS_OF_TOPIC,
+            Shape::Complete(_) => DOCS_OF_COMPLETE,
+        };
+        let least = docs_of_topic * network.graph.n_topics();
         let is_small = self.options.n_batches(n_docs) > (n_docs / least.max(1)).max(1);
         match self.options.batch {
             BatchSize::Auto if is_small && least >= n_docs => BatchSize::Full,
@@ -200,9 +209,15 @@ impl Chooser<'_> {
     }
 
     /// A short training: the bound of the documents held out at its end.
-    fn trial(&self, network: &Network, n_docs: usize, estep: &mut dyn EStep) -> Result<Option<f64>> {
+    fn trial(
+        &self,
+        network: &Network,
+        shape: &Shape,
+        n_docs: usize,
+        estep: &mut dyn EStep,
+    ) -> Result<Option<f64>> {
         let mut options: TrainOptions = (**self.options).clone();
-        options.batch = self.batch(network, n_docs);
+        options.batch = self.batch(network, shape, n_docs);
         options.epochs = EPOCHS;
         // Smoothing follows the first evaluation.
         options.eval_every = 1;

@@ -248,6 +248,13 @@ impl<'a> Trainer<'a> {
         let begin = batch.docs.end.min(batch.docs.start.saturating_add(self.state.partial_docs()));
         let end = batch.docs.end.min(begin + SLICE_DOCS);
         let items = self.items(&self.train_docs[begin..end]);
+        let is_last = end == batch.docs.end;
+        // The first step is smoothed, too, where its counts are those of all documents: what it fits too closely EM takes long to let go of.
+        let is_first_of_all = self.state.step == 0 && batch.docs.len() == self.train_docs.len();
+        let held = match is_last && is_first_of_all && self.smooths() {
+            true => Some(self.held_sums()?),
+            false => None,
+        };
         let (stats, params) = self.run_slice(begin, &items)?;
         let n_docs = end - batch.docs.start;
         let mut stats = match self.state.partial.take() {
@@ -257,9 +264,11 @@ impl<'a> Trainer<'a> {
             }
             None => stats,
         };
-        let is_last = end == batch.docs.end;
         if is_last {
             stats.add_tail(&params);
+            if let Some(held) = held {
+                self.fit_smoothing(Some(Counts::of(&self.state.weights, &stats)), held)?;
+            }
             let mut stepper = self.stepper().of_batch(batch.ix);
             let stepped = stepper.step(&self.state.graph, &mut self.state.weights, &stats);
             (self.state.memory, self.state.prior) = (stepper.memory, stepper.prior);
@@ -388,36 +397,51 @@ impl<'a> Trainer<'a> {
         sums.ok_or_else(|| Error::Usage("there are no documents to train on".into()))
     }
 
-    /// Smoothing as the documents held out ask for, whose sums these are: from the next weight step on.
-    fn fit_smoothing(&mut self, held: &mut Stats) -> Result<()> {
-        let State { graph, weights, memory, smoothing, .. } = &mut self.state;
-        let (Some(smoothing), Some(rates)) = (smoothing, &self.rates) else { return Ok(()) };
-        let Some(train) = memory.counts(graph) else { return Ok(()) };
+    /// Whether counts are smoothed as documents held out ask for.
+    fn smooths(&self) -> bool {
+        self.state.smoothing.is_some() && self.has_valid()
+    }
+
+    /// Smoothing as the documents held out ask for, whose sums these are, given the counts of the training documents: from the next
+    /// weight step on.
+    fn fit_smoothing(&mut self, train: Option<Counts>, mut held: Stats) -> Result<()> {
+        let State { graph, weights, smoothing, .. } = &mut self.state;
+        let (Some(smoothing), Some(rates), Some(train)) = (smoothing, &self.rates, train) else {
+            return Ok(());
+        };
         held.add_tail(&Params::derive(graph, weights, self.options.estep.bound)?);
         *smoothing = smoothing.fit(&HeldOut {
             graph,
             rates,
             n_docs: self.train_docs.len() as f64,
             train: &train,
-            held: &Counts::of(weights, held),
+            held: &Counts::of(weights, &held),
             floors: (self.options.floor, self.leak_floor),
         });
         Ok(())
     }
 
-    /// The mean bound of the documents held out, if there are any.
-    fn valid_elbo(&mut self) -> Result<Option<f64>> {
+    /// The sums of the documents held out.
+    fn held_sums(&mut self) -> Result<Stats> {
         let docs = self.valid_docs;
-        let fits = self.state.smoothing.is_some();
-        let mut sums = Stats::new(&self.state.graph, fits);
+        let gradients = self.smooths();
+        let mut sums = Stats::new(&self.state.graph, gradients);
         for slice in docs.chunks(SLICE_DOCS) {
             let items = self.items(slice);
-            sums.merge(&self.run_estep(&items, fits, None)?.0);
+            sums.merge(&self.run_estep(&items, gradients, None)?.0);
         }
-        if fits && self.has_valid() {
-            self.fit_smoothing(&mut sums)?;
+        Ok(sums)
+    }
+
+    /// The mean bound of the documents held out, if there are any; smoothing follows them.
+    fn valid_elbo(&mut self) -> Result<Option<f64>> {
+        let sums = self.held_sums()?;
+        let bound = self.has_valid().then(|| sums.elbo_mean());
+        if self.smooths() {
+            let train = self.state.memory.counts(&self.state.graph);
+            self.fit_smoothing(train, sums)?;
         }
-        Ok(self.has_valid().then(|| sums.elbo_mean()))
+        Ok(bound)
     }
 
     /// Evaluates the current weights. Those that `may_win` are kept if they are the best. Returns the bound of the

@@ -245,7 +245,7 @@ fn starts_and_clamped_topics_raise_the_bound() {
     assert_eq!(mean("--start greedy"), greedy);
     assert!(plain < greedy && greedy <= best, "plain {plain}, greedy {greedy}, best {best}");
     let (few, auto) = (eval("--clamp 2 --exact"), eval("--clamp auto"));
-    assert_eq!((&few["clamp"], &auto["clamp"]), (&json!(2), &json!(8)));
+    assert_eq!((&few["clamp"], &auto["clamp"]), (&json!(2), &json!(16)));
     assert!(eval("").get("clamp").is_none());
     let (few_mean, auto_mean) = (number(&few["elbo_mean"]), number(&auto["elbo_mean"]));
     assert!(greedy < few_mean && few_mean < auto_mean, "{greedy}, clamped {few_mean}, {auto_mean}");
