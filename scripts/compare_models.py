@@ -296,8 +296,8 @@ def score_noisyor(case):
     # The rest is for networks that are smaller than Debian's.
     if case.name == "debian":
         return
-    bound = case.noisyor("eval", model, test, "--clamp", "8")[0]["elbo_mean"]
-    case.row(name, nats=bound, what="bound, `--clamp 8`")
+    bound = case.noisyor("eval", model, test, "--clamp", "auto")[0]["elbo_mean"]
+    case.row(name, nats=bound, what="bound, `--clamp auto`")
     if case.name == "tiny20":
         estimate_likelihood(case, model, name)
 
