@@ -1,7 +1,7 @@
 //! Choosing how large a network is to be: candidates are trained for a short while, and the validation part decides.
 //!
 //! Learned graphs of a ladder of sizes are tried, with edges by what they gain, two layers of topics where there are enough of them;
-//! where tokens are few, complete graphs that start from a mixture, too. The network that is chosen is trained from its start again, so that a
+//! for tables, complete graphs that start from a mixture, too. The network that is chosen is trained from its start again, so that a
 //! run with its options is the same run without the trials.
 
 mod effort;

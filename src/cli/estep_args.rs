@@ -49,7 +49,7 @@ pub(crate) struct EStepArgs {
     #[arg(long, value_enum)]
     start: Option<StartArg>,
     /// Structured bound, nearer the likelihood: up to B topics of a document, those of competing explanations, are clamped on and
-    /// off, the rest is mean field [auto: up to 8; default: none]
+    /// off, the rest is mean field [auto: up to 16; default: none]
     #[arg(long, value_name = "B|auto", value_parser = parse_clamp)]
     clamp: Option<u32>,
     /// How a tempered start cools: q = sigmoid(g / T) with T falling to 1 over N alternations
