@@ -82,7 +82,7 @@ fn train_tiny20(case: &Case) {
             let cpu = cpu.elapsed().as_secs_f64();
             let full = EStepOptions { bound: Bound::Full, ..estep_options.clone() };
             let params = Params::derive(graph, &outcome.weights, Bound::Full).expect("good weights");
-            let items = Item::each(&outcome.valid);
+            let items = Item::each(&options.split(docs.n_docs()).valid);
             let work = Work {
                 graph,
                 docs,

@@ -53,6 +53,7 @@ pub mod numeric;
 pub mod plan;
 pub mod report;
 pub mod rng;
+pub mod run;
 pub mod sealed;
 pub mod structure;
 pub mod synth;

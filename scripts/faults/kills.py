@@ -53,7 +53,7 @@ def goes_on(suite, kind, run):
     ended = process.end() if done else process.kill()
     if done and ended.status != 0 or "warning" in ended.text:
         return f"{copy}: {ended}"
-    if newest and "going on with" not in ended.text:
+    if newest and "resuming" not in ended.text:
         return f"{copy}: did not go on from {newest[0].name}: {ended}"
     shutil.rmtree(copy)
     return None
@@ -106,7 +106,7 @@ def signalled(suite, kind, name, n):
                 fault = str(ended)
             elif time.monotonic() - sent > ENOUGH:
                 fault = f"{time.monotonic() - sent:.1f} s until the end"
-            elif "to begin again" not in ended.text and has_begun(run) and not checkpoints(run):
+            elif "to continue" not in ended.text and has_begun(run) and not checkpoints(run):
                 fault = "no checkpoint"
             suite.check(what, fault and f"{run}: {fault}")
             process = suite.start(*suite.again(kind, run))

@@ -1,11 +1,11 @@
 //! How much work a choice and the training after it may take, and the sizes that there is time for.
 
 use crate::train::TrainOptions;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Work to spend. It is counted in edges of documents and not in seconds, so that the same corpus gives the same network on
 /// every machine; two cores of a workstation do about as much as is said here in that time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// A minute.

@@ -8,14 +8,14 @@ mod effort;
 
 pub use effort::Effort;
 
-use crate::corpus::{Docs, split};
+use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
 use crate::network::{Init, Network};
 use crate::structure::{GraphOptions, Learner, complete_graph};
 use crate::train::{BatchSize, Begin, CheckedOptions, Ended, StepRule, TrainOptions, start_weights, train};
 use effort::{epochs, sizes};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Epochs of a trial. (After one, small networks are ahead that fall behind in the second.)
 const EPOCHS: u32 = 2;
@@ -38,7 +38,7 @@ const LEAST_ABOVE: usize = 3;
 const MIN_GAIN: f64 = 1.0;
 
 /// A network that was tried.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Topics of each layer, the lowest first.
     pub topics: Vec<usize>,
@@ -48,6 +48,15 @@ pub struct Trial {
     pub edges: usize,
     /// The bound of the documents held out after two epochs, in nats a document; none where there are no documents to hold out.
     pub bound: Option<f64>,
+}
+
+impl std::fmt::Display for Trial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let layers: Vec<String> = self.topics.iter().map(usize::to_string).collect();
+        let kind = if self.complete { "every edge: " } else { "" };
+        write!(f, "tried {} topics, {kind}{} edges", layers.join(" + "), self.edges)?;
+        self.bound.map_or(Ok(()), |bound| write!(f, ": {bound:.4} nats a document after a short training"))
+    }
 }
 
 /// How the network that was chosen is made.
@@ -97,6 +106,8 @@ pub struct Chooser<'a> {
     pub docs: Docs<'a>,
     /// Names of the tokens.
     pub tokens: &'a [String],
+    /// The documents to train on.
+    pub train_docs: &'a [u32],
     /// The documents that a graph is learned from: those to train on, or some of them.
     pub graph_docs: &'a [u32],
     /// What is known about topics.
@@ -113,8 +124,7 @@ impl Chooser<'_> {
     /// Tries candidates, tells each trial, and returns the best.
     pub fn choose(&self, estep: &mut dyn EStep, on_trial: &mut dyn FnMut(&Trial)) -> Result<Chosen> {
         let learner = Learner::new(self.docs, self.graph_docs, self.tokens, self.given, self.monitor)?;
-        let train_docs =
-            split(self.docs.n_docs(), self.options.valid, self.options.test, self.options.seed).train;
+        let train_docs = self.train_docs;
         let mut sizes = sizes(train_docs.len(), self.tokens.len(), learner.words(), self.effort);
         // Topics that are given need a place.
         let n_given = self.given.anchors.len();
@@ -137,7 +147,7 @@ impl Chooser<'_> {
         // What is known about topics is not known of topics that have every token.
         if n_given == 0 && self.given.exclude.is_empty() {
             self.try_all(&sizes.complete, train_docs.len(), &mut tried, &|size| {
-                Ok((self.complete(&train_docs, size)?, Shape::Complete(size)))
+                Ok((self.complete(train_docs, size)?, Shape::Complete(size)))
             })?;
         }
         let Some(Best { network, shape, .. }) = tried.best else {

@@ -1,13 +1,12 @@
 //! What every command has: threads, verbosity, JSON, interruption, backend.
 
+use super::train::Screen;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
-use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
 use noisyor::estep::{EStep, Monitor, Stats};
 use noisyor::plan::Device;
 use noisyor::report::columns::UNLIMITED;
+use noisyor::run::{Backend, BackendOptions, estep_summary};
 use noisyor::{Error, Result as LibResult};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -52,14 +51,7 @@ impl Common {
     /// With --verbose, how the E-step went.
     pub(crate) fn say_estep(&self, stats: &Stats) {
         if self.verbose {
-            let per_item = |sum: u64| sum as f64 / stats.n_items.max(1) as f64;
-            self.say(format_args!(
-                "{:.2} alternations and {:.1} positive edges a document; {} of {} reached the maximum of alternations",
-                per_item(stats.n_alternations),
-                per_item(stats.n_edges),
-                stats.n_unconverged,
-                stats.n_items
-            ));
+            self.say(estep_summary(stats));
         }
     }
 
@@ -142,8 +134,8 @@ pub(crate) fn stoppable(quiet: bool) -> LibResult<Arc<Monitor>> {
 #[derive(Args)]
 pub(crate) struct BackendArgs {
     /// What computes the E-step: a GPU if there is one and else the CPU, the CPU, or a GPU (software Vulkan counts)
-    #[arg(long, value_enum, default_value_t = Backend::Auto)]
-    backend: Backend,
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    backend: BackendArg,
     /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
     #[arg(long, value_name = "SUBSTRING|INDEX")]
     device: Option<String>,
@@ -153,23 +145,34 @@ pub(crate) struct BackendArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Backend {
+enum BackendArg {
     Auto,
     Cpu,
     Gpu,
 }
 
 impl BackendArgs {
-    /// Takes over what was typed.
-    pub(crate) fn take_given(&mut self, given: Self, is_given: &dyn Fn(&str) -> bool) {
+    /// What is asked for; packed documents may be kept in so much memory.
+    pub(crate) fn options(&self, cache_mb: usize) -> BackendOptions {
+        let backend = match self.backend {
+            BackendArg::Auto => Backend::Auto,
+            BackendArg::Cpu => Backend::Cpu,
+            BackendArg::Gpu => Backend::Gpu,
+        };
+        BackendOptions { backend, device: self.device.clone(), device_mb: self.device_mb, cache_mb }
+    }
+
+    /// Changes what was typed.
+    pub(crate) fn change(&self, options: &mut BackendOptions, is_given: &dyn Fn(&str) -> bool) {
+        let BackendOptions { backend, device, device_mb, .. } = self.options(0);
         if is_given("backend") {
-            self.backend = given.backend;
+            options.backend = backend;
         }
         if is_given("device") {
-            self.device = given.device;
+            options.device = device;
         }
         if is_given("device_mb") {
-            self.device_mb = given.device_mb;
+            options.device_mb = device_mb;
         }
     }
 
@@ -185,45 +188,6 @@ impl BackendArgs {
         common: &Common,
         cache_mb: usize,
     ) -> LibResult<(Box<dyn EStep>, Option<Device>)> {
-        let cache_bytes = cache_mb.saturating_mul(1 << 20);
-        let Some(mut gpu) = self.open_gpu(common, cache_bytes)? else {
-            return Ok((Box::new(CpuEStep::new()), None));
-        };
-        let device = Device { cache_bytes: cache_bytes as u64, software: !gpu.machine().is_hardware() };
-        Ok((Box::new(gpu), Some(device)))
-    }
-
-    /// Opens the GPU; none if it is the CPU that is to compute.
-    fn open_gpu(&self, common: &Common, cache_bytes: usize) -> LibResult<Option<DeviceEStep<GpuMachine>>> {
-        if self.backend == Backend::Cpu {
-            let of_gpu = self.device.as_ref().map(|device| format!("--device {device}"));
-            return match of_gpu.or(self.device_mb.map(|mb| format!("--device-mb {mb}"))) {
-                Some(option) => Err(Error::Usage(format!("{option} makes no sense with --backend cpu"))),
-                None => Ok(None),
-            };
-        }
-        let wanted = self.backend == Backend::Gpu || self.device.is_some();
-        if !wanted && !list_adapters().iter().any(|adapter| adapter.automatic) {
-            common.say("no GPU found: computing on the CPU");
-            return Ok(None);
-        }
-        let options = GpuOptions {
-            device: self.device.clone(),
-            max_bytes: self.device_mb.map(|mb| mb.saturating_mul(1 << 20)),
-            ..GpuOptions::default()
-        };
-        let machine = match GpuMachine::open(options) {
-            Err(error) if !wanted => {
-                common.warn(format_args!("{error}; computing on the CPU"));
-                return Ok(None);
-            }
-            machine => machine?,
-        };
-        common.say(format_args!("computing on {}", machine.name()));
-        let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });
-        if !common.quiet {
-            estep.on_warning(|message| tell(format_args!("warning: {message}")));
-        }
-        Ok(Some(estep))
+        self.options(cache_mb).open(&mut Screen::new(common, &Arc::default()))
     }
 }

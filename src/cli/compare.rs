@@ -53,9 +53,8 @@ pub(crate) struct Args {
     backend: BackendArgs,
 }
 
-/// What a config holds besides settings: what was typed, where, and what came of it.
-const NO_SETTINGS: [&str; 5] =
-    ["run.arguments", "run.directory", "run.ended", "run.test_elbo", "run.graph_fingerprint"];
+/// What a config holds besides settings: what was typed, and what came of it.
+const NO_SETTINGS: [&str; 4] = ["run.arguments", "run.ended", "run.test_elbo", "run.graph_fingerprint"];
 
 /// All that is found out.
 struct Comparison {
@@ -79,7 +78,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         None => None,
     };
     let settings = match (a.config(), b.config()) {
-        (Some(a), Some(b)) => differing_settings(a, b, &NO_SETTINGS),
+        (Some(a), Some(b)) => differing_settings(&json!(a), &json!(b), &NO_SETTINGS),
         _ => Vec::new(),
     };
     let mut notes = side::notes(&a, &b);

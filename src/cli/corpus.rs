@@ -3,17 +3,16 @@
 mod split;
 
 use super::common::{interruptible, print};
-use super::corpus_args::{CorpusArgs, refuse_overwriting, size_of, warn_of_missing};
+use super::corpus_args::{CorpusArgs, WordArgs, refuse_overwriting, size_of};
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::Subcommand;
 use noisyor::Error;
 use noisyor::corpus::native::{self, NativeWriter};
-use noisyor::corpus::text::StopWords;
-use noisyor::corpus::{Df, IngestOptions, Ingested, Sink, VocabFile, WordOptions, ingest};
+use noisyor::corpus::{Ingested, Sink, VocabFile, ingest};
 use noisyor::files::folder_of;
+use noisyor::run::missing_warning;
 use serde_json::json;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -60,47 +59,6 @@ struct ConvertArgs {
     words: WordArgs,
 }
 
-#[derive(clap::Args)]
-#[command(next_help_heading = "Vocabulary")]
-struct WordArgs {
-    /// Tokens are in at least so many documents: a number, or a share with a point [default for text: 2]
-    #[arg(long, value_name = "N|SHARE")]
-    min_df: Option<Df>,
-    /// Tokens are in at most so many documents
-    #[arg(long, value_name = "N|SHARE")]
-    max_df: Option<Df>,
-    /// Tokens at most: those in the most documents stay
-    #[arg(long, value_name = "N")]
-    max_vocab: Option<NonZeroUsize>,
-    /// Words of text to leave out: english, none, or a file with words
-    #[arg(long, value_name = "english|none|FILE", default_value = "english")]
-    stop_words: String,
-    /// Join neighbouring words that belong together, as in 'operating system': those with this normalised pointwise mutual
-    /// information at least, between -1 and 1
-    #[arg(long, value_name = "SCORE", num_args = 0..=1, default_missing_value = "0.5", require_equals = true)]
-    phrases: Option<f64>,
-}
-
-impl WordArgs {
-    fn options(&self) -> noisyor::Result<WordOptions> {
-        let stop_words = match self.stop_words.as_str() {
-            "english" => StopWords::english(),
-            "none" => StopWords::default(),
-            file => StopWords::load(file.as_ref())?,
-        };
-        if self.phrases.is_some_and(|score| !(-1.0..=1.0).contains(&score)) {
-            return Err(Error::Usage("--phrases takes a score between -1 and 1, as in --phrases=0.5".into()));
-        }
-        let Self { min_df, max_df, phrases, .. } = *self;
-        let max_vocab = self.max_vocab.map(NonZeroUsize::get);
-        Ok(WordOptions { stop_words, min_df, max_df, max_vocab, phrases })
-    }
-
-    fn is_given(&self) -> bool {
-        self.min_df.is_some() || self.max_df.is_some() || self.max_vocab.is_some() || self.phrases.is_some()
-    }
-}
-
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     match (args.command, args.convert.output.clone()) {
         (Some(Command::Split(args)), _) => split::run(args, common),
@@ -111,11 +69,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 
 fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     let start = Instant::now();
-    let options = IngestOptions { words: args.words.options()?, ..args.reading.options()? };
-    if options.vocab.is_some() && args.words.is_given() {
-        let message = "--vocab gives the vocabulary: --min-df, --max-df, --max-vocab and --phrases make no sense beside it";
-        return Err(Error::Usage(message.into()).into());
-    }
+    let options = args.reading.source(None, &args.words).ingest_options()?;
     for written in [Some(output), args.save_vocab.as_deref()].into_iter().flatten() {
         refuse_overwriting(written, args.inputs.iter().chain(&args.reading.vocab))?;
     }
@@ -133,7 +87,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     if ingested.n_docs == 0 {
         common.warn("there are no documents");
     }
-    warn_of_missing(&ingested, common);
+    missing_warning(&ingested).iter().for_each(|message| common.warn(message));
     let n_bytes = std::fs::metadata(output).map_or(0, |file| file.len());
     let seconds = start.elapsed().as_secs_f64();
     if common.json {

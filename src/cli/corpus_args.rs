@@ -1,18 +1,18 @@
-//! How a corpus is read, which several commands share: format, columns, vocabulary; and the check of a mapped one beside the work.
+//! How a corpus is read, which several commands share: format, columns, vocabulary.
 
 use super::{Common, progress::Progress};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use noisyor::corpus::read::{Column, Columns, STDIN};
 use noisyor::corpus::{
-    Alignment, Corpus, Format, IngestOptions, Ingested, ReadOptions, align, load_vocab, read,
+    Alignment, Corpus, CorpusSource, Df, Format, IngestOptions, Place, ReadOptions, WordRequest, align,
 };
 use noisyor::monitor::Monitor;
+use noisyor::run::{missing_warning, unknown_warning};
 use noisyor::{Error, Result};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 
 #[derive(Args)]
 #[command(next_help_heading = "Reading")]
@@ -75,19 +75,32 @@ impl CorpusArgs {
         }
     }
 
+    /// The corpus that is asked for; without a path the sample.
+    pub(crate) fn source(&self, path: Option<&Path>, words: &WordArgs) -> CorpusSource {
+        CorpusSource {
+            place: path.map_or(Place::Sample, |path| Place::File(path.to_owned())),
+            read: self.read_options(),
+            vocab: self.vocab.clone(),
+            words: words.request(),
+        }
+    }
+
+    fn file(&self, path: &Path) -> CorpusSource {
+        let (read, vocab) = (self.read_options(), self.vocab.clone());
+        CorpusSource { read, vocab, ..CorpusSource::file(path) }
+    }
+
     pub(crate) fn options(&self) -> Result<IngestOptions> {
-        let vocab = self.vocab.as_deref().map(load_vocab).transpose()?;
-        let n_names = vocab.as_ref().map(|names| u32::try_from(names.len()).unwrap_or(u32::MAX));
-        let read = ReadOptions { n_names, ..self.read_options() };
-        Ok(IngestOptions { read, vocab, ..IngestOptions::default() })
+        self.file(Path::new(STDIN)).ingest_options()
     }
 
     /// Reads a corpus that brings its own vocabulary.
     pub(crate) fn read_alone(&self, path: &Path, common: &Common, monitor: &Arc<Monitor>) -> Result<Corpus> {
-        let progress = Progress::of_bytes(common, monitor, "reading", size_of(&[path.to_owned()]));
-        let (corpus, ingested) = read(path, &self.options()?, None, monitor)?;
+        let source = self.file(path);
+        let progress = Progress::of_bytes(common, monitor, "reading", source.n_bytes());
+        let (corpus, ingested) = source.read(None, monitor)?;
         drop(progress);
-        warn_of_missing(&ingested, common);
+        missing_warning(&ingested).iter().for_each(|message| common.warn(message));
         Ok(corpus)
     }
 
@@ -99,13 +112,47 @@ impl CorpusArgs {
         common: &Common,
         monitor: &Arc<Monitor>,
     ) -> Result<(Corpus, Alignment)> {
-        let options = self.options()?;
-        let progress = Progress::of_bytes(common, monitor, "reading", size_of(&[path.to_owned()]));
-        let (corpus, ingested) = read(path, &options, Some(tokens), monitor)?;
+        let source = self.file(path);
+        let progress = Progress::of_bytes(common, monitor, "reading", source.n_bytes());
+        let (corpus, ingested) = source.read(Some(tokens), monitor)?;
         drop(progress);
         let alignment = align(&corpus, tokens);
-        warn_of_unknown(&corpus, &alignment, &ingested, common);
+        unknown_warning(&corpus, &alignment, &ingested).iter().for_each(|message| common.warn(message));
         Ok((corpus, alignment))
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Vocabulary")]
+pub(crate) struct WordArgs {
+    /// Tokens are in at least so many documents: a number, or a share with a point [default for text: 2]
+    #[arg(long, value_name = "N|SHARE")]
+    min_df: Option<Df>,
+    /// Tokens are in at most so many documents
+    #[arg(long, value_name = "N|SHARE")]
+    max_df: Option<Df>,
+    /// Tokens at most: those in the most documents stay
+    #[arg(long, value_name = "N")]
+    max_vocab: Option<NonZeroUsize>,
+    /// Words of text to leave out: english, none, or a file with words
+    #[arg(long, value_name = "english|none|FILE", default_value = "english")]
+    stop_words: String,
+    /// Join neighbouring words that belong together, as in 'operating system': those with this normalised pointwise mutual
+    /// information at least, between -1 and 1
+    #[arg(long, value_name = "SCORE", num_args = 0..=1, default_missing_value = "0.5", require_equals = true)]
+    phrases: Option<f64>,
+}
+
+impl WordArgs {
+    pub(crate) fn request(&self) -> WordRequest {
+        let Self { min_df, max_df, phrases, .. } = *self;
+        let max_vocab = self.max_vocab.map(NonZeroUsize::get);
+        WordRequest { stop_words: self.stop_words.clone(), min_df, max_df, max_vocab, phrases }
+    }
+
+    /// Whether any option is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.request().is_given()
     }
 }
 
@@ -139,58 +186,4 @@ pub(crate) fn size_of(paths: &[PathBuf]) -> Option<u64> {
         file.map(|file| file.len())
     };
     paths.iter().map(size).sum()
-}
-
-/// Warns of tokens that the model does not know.
-pub(crate) fn warn_of_unknown(corpus: &Corpus, alignment: &Alignment, ingested: &Ingested, common: &Common) {
-    let n_unknown = alignment.n_unknown + ingested.n_unknown;
-    let quoted = ingested.unknown_example.as_ref().map(|word| format!("'{word}'"));
-    if let Some(example) = alignment.unknown_example.clone().or(quoted).filter(|_| n_unknown > 0) {
-        let n_all =
-            if ingested.n_unknown > 0 { ingested.n_known + n_unknown } else { corpus.n_occurrences() as u64 };
-        common.warn(format_args!(
-            "the model does not know {n_unknown} of {n_all} token occurrences (for example {example}); they are left out"
-        ));
-    }
-}
-
-/// Warns of words that a given vocabulary lacks.
-pub(crate) fn warn_of_missing(ingested: &Ingested, common: &Common) {
-    if let Some(example) = ingested.unknown_example.as_ref().filter(|_| ingested.n_unknown > 0) {
-        common.warn(format_args!(
-            "the vocabulary lacks {} of {} occurrences of words (for example '{example}'); they are left out",
-            ingested.n_unknown,
-            ingested.n_unknown + ingested.n_known
-        ));
-    }
-}
-
-/// Compares a mapped corpus with its checksums while the work goes on; nothing may be reported before it is done.
-pub(crate) struct Verifying(Option<JoinHandle<Result<()>>>);
-
-impl Verifying {
-    pub(crate) fn start(corpus: &Corpus, monitor: &Arc<Monitor>) -> Self {
-        if corpus.is_verified() {
-            return Self(None);
-        }
-        let (corpus, monitor) = (corpus.clone(), Arc::clone(monitor));
-        Self(Some(std::thread::spawn(move || {
-            let verified = corpus.verify_while(&monitor);
-            if verified.is_err() {
-                monitor.stop.store(true, Ordering::SeqCst);
-            }
-            verified
-        })))
-    }
-
-    /// The result of the work, unless the corpus it was done on is damaged.
-    pub(crate) fn finish<T>(self, result: Result<T>) -> Result<T> {
-        match self.0.map(JoinHandle::join) {
-            None | Some(Ok(Ok(()))) => result,
-            Some(Ok(Err(damage))) => Err(damage),
-            Some(Err(_)) => Err(Error::Usage(
-                "the corpus could not be verified; see what noisyor check says of it".into(),
-            )),
-        }
-    }
 }

@@ -1,11 +1,11 @@
 //! `noisyor eval`: the mean bound of a corpus under a model.
 
 use super::common::{BackendArgs, interruptible, print};
-use super::corpus_args::{CorpusArgs, Verifying};
+use super::corpus_args::CorpusArgs;
 use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use noisyor::corpus::{Baseline, Docs, token_frequency};
+use noisyor::corpus::{Baseline, Docs, Verifying, token_frequency};
 use noisyor::estep::{DocResults, Params};
 use noisyor::files::AtomicFile;
 use noisyor::likelihood::{self, Estimates};

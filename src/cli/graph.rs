@@ -1,15 +1,17 @@
 //! `noisyor graph`: a layered topic graph from what occurs together.
 
 use super::common::{interruptible, print};
-use super::corpus_args::{CorpusArgs, Verifying, check_shares, refuse_overwriting};
+use super::corpus_args::{CorpusArgs, check_shares, refuse_overwriting};
 use super::graph_args::GraphArgs;
-use super::{Common, choice, progress::Progress};
+use super::train::Screen;
+use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::capacity::Chooser;
-use noisyor::corpus::{Corpus, align, split};
+use noisyor::corpus::{Verifying, align};
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::network::{Network, Weights, check_extension, save, save_graph};
 use noisyor::report::{LayerSummary, layer_summaries};
+use noisyor::run::{choose, token_names};
 use noisyor::structure::{complete_graph, graph_work, learn_graph};
 use noisyor::train::TrainOptions;
 use serde_json::json;
@@ -57,14 +59,6 @@ pub(crate) struct Args {
 /// Topics of each layer that are shown.
 const EXAMPLES: usize = 6;
 
-/// Names of the tokens; numbers as text where the corpus has none.
-pub(crate) fn token_names(corpus: &Corpus) -> Vec<String> {
-    match corpus.token_names() {
-        Some(names) => names.iter().map(str::to_owned).collect(),
-        None => (0..corpus.n_tokens()).map(|token| token.to_string()).collect(),
-    }
-}
-
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let (valid, test) = (args.valid, args.test);
     check_shares(valid, test)?;
@@ -83,20 +77,20 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         save_graph(&network, &args.output)?;
         return report(&args, &network, 0, corpus.n_docs(), begun.elapsed().as_secs_f64(), common);
     }
-    let options = args.learning.options(&tokens, args.seed)?;
-    let doc_ixs = split(corpus.n_docs(), valid, test, args.seed).train;
+    let options = args.learning.request()?.resolve(&tokens, args.seed)?;
+    let training =
+        TrainOptions { valid, test, seed: args.seed, smooth: true, ..TrainOptions::default() }.check()?;
+    let doc_ixs = training.split(corpus.n_docs()).train;
     let verifying = Verifying::start(&corpus, &monitor);
     let alignment = align(&corpus, &tokens);
     let docs = alignment.docs(&corpus);
     let learned = match args.learning.effort() {
         Some(effort) => {
-            let training =
-                TrainOptions { valid, test, seed: args.seed, smooth: true, ..TrainOptions::default() }
-                    .check()?;
-            let (graph_docs, given, options) = (doc_ixs.as_slice(), &options, &training);
-            let tokens = tokens.as_slice();
-            let chooser = Chooser { docs, tokens, graph_docs, given, options, effort, monitor: &monitor };
-            let chosen = choice::choose(&chooser, &mut CpuEStep::new(), common, &monitor);
+            let (train_docs, given, options) = (doc_ixs.as_slice(), &options, &training);
+            let (tokens, graph_docs) = (tokens.as_slice(), train_docs);
+            let chooser =
+                Chooser { docs, tokens, train_docs, graph_docs, given, options, effort, monitor: &monitor };
+            let chosen = choose(&chooser, &mut CpuEStep::new(), &mut Screen::new(common, &monitor));
             chosen.map(|(network, _)| network)
         }
         None => {

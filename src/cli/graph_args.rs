@@ -2,16 +2,9 @@
 
 use clap::Args;
 use noisyor::capacity::Effort;
-use noisyor::estep::EStepOptions;
-use noisyor::files;
-use noisyor::structure::{Anchor, GraphOptions};
-use noisyor::update::UpdateOptions;
+use noisyor::structure::{GraphOptions, GraphRequest, WordGroup};
 use noisyor::{Error, Result};
-use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
-
-/// A larger file is no list of words that someone wrote down.
-const MAX_BYTES: u64 = 1 << 24;
 
 #[derive(Args)]
 #[command(next_help_heading = "Graph learning")]
@@ -85,15 +78,6 @@ fn parse_parents(text: &str) -> Result<Parents, String> {
 }
 
 impl GraphArgs {
-    /// The same where paths that are not whole are in a folder.
-    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
-        self.anchors = self.anchors.map(|path| folder.join(path));
-        for given in self.exclude.iter_mut().filter(|given| !given.contains(',')) {
-            *given = folder.join(&*given).to_string_lossy().into_owned();
-        }
-        self
-    }
-
     /// The files that are read.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let groups = self.exclude.iter().filter(|given| !given.contains(',')).map(PathBuf::from);
@@ -103,12 +87,6 @@ impl GraphArgs {
     /// Edges at most.
     pub(crate) fn max_edges(&self) -> Option<usize> {
         self.max_edges
-    }
-
-    /// The option that refinement, which chooses edges freely, would not keep to.
-    pub(crate) fn first_constraint(&self) -> Option<&'static str> {
-        let given = [(self.anchors.is_some(), "--anchors"), (!self.exclude.is_empty(), "--exclude")];
-        given.iter().find(|(given, _)| *given).map(|&(_, option)| option)
     }
 
     /// The first option that is given, which makes no sense where there is no graph to learn; --max-edges is also the budget of
@@ -129,24 +107,21 @@ impl GraphArgs {
         given.iter().find(|(given, _)| *given).map(|&(_, option)| option)
     }
 
-    /// How tokens that are new to a model are attached.
-    pub(crate) fn attaching(&self, estep: EStepOptions) -> UpdateOptions {
-        UpdateOptions { parents: self.most_parents(), min_support: self.least_support(), estep }
-    }
-
     /// Whether every topic is linked to everything in the layer below.
     pub(crate) fn is_complete(&self) -> bool {
         self.parents == Some(Parents::All)
     }
 
-    fn most_parents(&self) -> usize {
+    /// Parents of a token at most.
+    pub(crate) fn most_parents(&self) -> usize {
         match self.parents {
             Some(Parents::Most(most)) => most,
             None | Some(Parents::All) => GraphOptions::default().parents,
         }
     }
 
-    fn least_support(&self) -> u32 {
+    /// Documents that a pair must be seen together in.
+    pub(crate) fn least_support(&self) -> u32 {
         self.min_support.unwrap_or(GraphOptions::default().min_support)
     }
 
@@ -187,17 +162,16 @@ impl GraphArgs {
         Ok(Some(&self.topics))
     }
 
-    /// The options for these tokens, checked; the files are read.
-    pub(crate) fn options(&self, tokens: &[String], seed: u64) -> Result<GraphOptions> {
-        let number_of: FxHashMap<&str, u32> =
-            tokens.iter().enumerate().map(|(at, name)| (name.as_str(), at as u32)).collect();
-        let anchors = self.anchors.as_deref().map(|path| read_anchors(path, &number_of)).transpose()?;
+    /// The graph that is asked for; the files are read.
+    pub(crate) fn request(&self) -> Result<GraphRequest> {
+        let anchors = self.anchors.as_deref().map(WordGroup::read_anchors).transpose()?;
         let mut exclude = Vec::new();
         for given in &self.exclude {
             match given.split_once(',') {
                 Some(_) => {
-                    let place = |message| Error::Usage(format!("--exclude {given}: {message}"));
-                    exclude.push(numbers(given.split(',').map(str::trim), &number_of).map_err(place)?);
+                    let words = given.split(',').map(str::trim).filter(|word| !word.is_empty());
+                    let (words, place) = (words.map(str::to_owned).collect(), format!("--exclude {given}"));
+                    exclude.push(WordGroup { name: String::new(), words, place });
                 }
                 None => {
                     if !Path::new(given).exists() {
@@ -205,17 +179,11 @@ impl GraphArgs {
                             "--exclude {given}: there is no such file; words that must not share a topic are given as 'word,word'"
                         )));
                     }
-                    exclude.extend(read_groups(given.as_ref(), &number_of)?);
+                    exclude.extend(WordGroup::read_groups(given.as_ref())?);
                 }
             }
         }
-        if let Some(group) = exclude.iter().find(|group| group.iter().all(|token| *token == group[0])) {
-            let word = group.first().map_or("", |&token| tokens[token as usize].as_str());
-            return Err(Error::Usage(format!(
-                "--exclude: '{word}' stands alone; a group needs two words or more"
-            )));
-        }
-        let options = GraphOptions {
+        Ok(GraphRequest {
             topics: self.topics.clone(),
             layers: self.layers,
             parents: self.most_parents(),
@@ -225,75 +193,6 @@ impl GraphArgs {
             min_support: self.least_support(),
             anchors: anchors.unwrap_or_default(),
             exclude,
-            seed,
-        };
-        options.check(tokens)?;
-        Ok(options)
-    }
-}
-
-/// The lines of a small text file that hold anything, with their numbers.
-fn read_lines(path: &Path) -> Result<Vec<(u64, String)>> {
-    let bytes = files::read(path, MAX_BYTES)?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let mut lines = Vec::new();
-    for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
-        let line = std::str::from_utf8(line)
-            .map_err(|_| Error::input(path, Some(number), "not UTF-8 text; save the file as UTF-8"))?
-            .trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            lines.push((number, line.to_owned()));
-        }
-    }
-    Ok(lines)
-}
-
-/// The numbers of words; the first unknown one is an error in words.
-fn numbers<'a>(
-    words: impl Iterator<Item = &'a str>,
-    number_of: &FxHashMap<&str, u32>,
-) -> Result<Vec<u32>, String> {
-    words
-        .filter(|word| !word.is_empty())
-        .map(|word| {
-            number_of.get(word).copied().ok_or_else(|| {
-                format!("'{word}' is no token of the corpus; remove it, or mind the spelling and lower case")
-            })
         })
-        .collect()
-}
-
-/// Given topics: `name: word word` or `name<TAB>word word`, or words alone.
-fn read_anchors(path: &Path, number_of: &FxHashMap<&str, u32>) -> Result<Vec<Anchor>> {
-    let mut anchors = Vec::new();
-    for (line, text) in read_lines(path)? {
-        let fault = |message: String| Error::input(path, Some(line), message);
-        // A colon inside a word is no end of a name.
-        let named = text.split_once('\t').or_else(|| text.split_once(": "));
-        let (name, words) =
-            named.or(text.strip_suffix(':').map(|name| (name, ""))).unwrap_or(("", text.as_str()));
-        let name = name.trim().trim_end_matches(':');
-        let tokens = numbers(words.split_whitespace(), number_of).map_err(fault)?;
-        if tokens.is_empty() {
-            return Err(fault(format!("topic '{name}' has no words; give at least one")));
-        }
-        if number_of.contains_key(name) {
-            return Err(fault(format!(
-                "'{name}' is a token of the corpus, and a topic must have another name"
-            )));
-        }
-        if !name.is_empty() && anchors.iter().any(|anchor: &Anchor| anchor.name == name) {
-            return Err(fault(format!("topic '{name}' is on an earlier line already; names must differ")));
-        }
-        anchors.push(Anchor { name: name.to_owned(), tokens });
     }
-    Ok(anchors)
-}
-
-/// Groups of words, one a line.
-fn read_groups(path: &Path, number_of: &FxHashMap<&str, u32>) -> Result<Vec<Vec<u32>>> {
-    let group = |(line, text): (u64, String)| {
-        numbers(text.split_whitespace(), number_of).map_err(|message| Error::input(path, Some(line), message))
-    };
-    read_lines(path)?.into_iter().map(group).collect()
 }

@@ -1,11 +1,12 @@
 //! `noisyor infer`: topic probabilities of every document.
 
 use super::common::{BackendArgs, interruptible, print};
-use super::corpus_args::{CorpusArgs, Verifying, refuse_overwriting};
+use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::Error;
+use noisyor::corpus::Verifying;
 use noisyor::infer::{Batch, Job, OutputFormat, Shard};
 use noisyor::network::load_model;
 use serde_json::json;

@@ -2,7 +2,6 @@
 
 mod bench;
 mod check;
-mod choice;
 mod common;
 mod compare;
 mod corpus;
@@ -68,14 +67,6 @@ enum Command {
 /// Whether an option was typed, not left at its default.
 fn is_given(matches: &ArgMatches, option: &str) -> bool {
     matches.value_source(option) == Some(ValueSource::CommandLine)
-}
-
-/// The arguments of `train` as they were typed once.
-fn parse_train(arguments: &[String]) -> Option<train::Args> {
-    match Cli::try_parse_from(std::iter::once("noisyor").chain(arguments.iter().map(String::as_str))) {
-        Ok(Cli { command: Command::Train(args), .. }) => Some(*args),
-        _ => None,
-    }
 }
 
 /// Parses the command line and runs the command.

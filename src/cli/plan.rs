@@ -8,8 +8,9 @@ use super::{Common, progress::Progress};
 use anyhow::Result;
 use cpu_time::ProcessTime;
 use noisyor::Error;
-use noisyor::network::{Init, load};
+use noisyor::network::load;
 use noisyor::plan::{Plan, Seconds, available_memory, plan};
+use noisyor::run::NetworkSource;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -58,7 +59,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         let message = format!("--seconds must be above 0 and at most 3600; it is {}", args.seconds);
         return Err(Error::Usage(message).into());
     }
-    let options = args.training.options(args.estep.options()?, None, Init::Data, None, args.seed)?;
+    let source = NetworkSource::File(path.clone());
+    let options = args.training.options(args.estep.options()?, None, &source, args.seed)?.check()?;
     let (mut estep, device) = args.backend.open_to_train(common, args.cache_mb)?;
     let monitor = interruptible(common)?;
     let (wall, cpu) = (Instant::now(), ProcessTime::now());

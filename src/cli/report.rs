@@ -1,16 +1,17 @@
 //! `noisyor report`: a run as one page.
 
 use super::common::{BackendArgs, interruptible, print};
-use super::corpus_args::{CorpusArgs, Verifying, refuse_overwriting};
-use super::train::RunDocs;
+use super::corpus_args::{CorpusArgs, refuse_overwriting};
+use super::train::Screen;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use noisyor::corpus::{Alignment, Corpus, Docs, Parts};
+use noisyor::corpus::{Alignment, Corpus, Docs, Parts, Verifying};
 use noisyor::estep::EStepOptions;
 use noisyor::monitor::Monitor;
 use noisyor::network::{Network, load_model};
 use noisyor::report::page::{About, Gathered, Report, floor_of_model, gather, sample_docs};
-use noisyor::train::{Metrics, RunRecord};
+use noisyor::run::{RunDocs, RunRecord};
+use noisyor::train::Metrics;
 use noisyor::{Error, Result as LibResult, files};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -150,19 +151,20 @@ impl Args {
             return Err(Error::Usage(message.into()));
         }
         let run = RunRecord::read(&self.run)?;
-        let (docs, no_docs) = match RunDocs::read(&run, self.corpus.clone(), common, monitor) {
-            Ok(docs) => (Some(Documents::OfRun(docs)), String::new()),
-            Err(error @ (Error::Input { .. } | Error::Io { .. })) if self.corpus.is_none() => {
-                (None, format!("no documents are shown: {error}"))
-            }
-            Err(error) => return Err(error),
-        };
+        let (docs, no_docs) =
+            match RunDocs::read(&run, self.corpus.clone(), monitor, &mut Screen::new(common, monitor)) {
+                Ok(docs) => (Some(Documents::OfRun(docs)), String::new()),
+                Err(error @ (Error::Input { .. } | Error::Io { .. })) if self.corpus.is_none() => {
+                    (None, format!("no documents are shown: {error}"))
+                }
+                Err(error) => return Err(error),
+            };
         Ok(Subject {
             about: About::of_run(&run),
             network: run.network,
             metrics: run.metrics,
-            floor: run.options.floor,
-            options: run.options.estep,
+            floor: run.config.options.floor,
+            options: run.config.options.estep,
             docs,
             no_docs,
         })

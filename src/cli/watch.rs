@@ -10,7 +10,7 @@ use anyhow::Result;
 use console::Term;
 use noisyor::Error;
 use noisyor::monitor::Monitor;
-use noisyor::train::{EventFile, Growth};
+use noisyor::run::{EventFile, Growth};
 use run::Watched;
 use std::io::IsTerminal;
 use std::path::PathBuf;

@@ -11,10 +11,12 @@ mod ingest;
 pub mod native;
 pub mod read;
 mod sample;
+mod source;
 mod split;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod verifying;
 mod vocabulary;
 
 pub use align::{Alignment, Docs, align, token_frequency};
@@ -27,5 +29,7 @@ pub use independent::Baseline;
 pub use ingest::{IngestOptions, Ingested, Sink, TextTokens, ingest, ingest_reader, read, tokens_of_text};
 pub use read::{Format, ReadOptions};
 pub use sample::{sample_corpus, sample_network};
+pub use source::{CorpusSource, Place, WordRequest};
 pub use split::{Parts, split};
+pub use verifying::Verifying;
 pub use vocabulary::{Df, VocabFile, WordOptions, load_vocab};

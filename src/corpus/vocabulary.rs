@@ -43,7 +43,8 @@ impl WordOptions {
 }
 
 /// A number of documents, or a share of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Df {
     /// So many documents.
     Docs(u64),

@@ -1,6 +1,6 @@
 //! A look at the documents: how they are dealt out to weight steps, how many of them differ, and a sample to rehearse on.
 
-use crate::corpus::{Docs, Item, split};
+use crate::corpus::{Docs, Item};
 use crate::rng::{Stream, rng};
 use crate::train::{BatchSize, SLICE_DOCS, TrainOptions};
 use rand::seq::SliceRandom;
@@ -35,7 +35,7 @@ pub(super) struct Part {
 impl Survey {
     /// Deals the documents out as training does.
     pub(super) fn of(docs: &Docs<'_>, options: &TrainOptions) -> Self {
-        let mut parts = split(docs.n_docs(), options.valid, options.test, options.seed);
+        let mut parts = options.split(docs.n_docs());
         let n_batches = options.n_batches(parts.train.len());
         if options.batch != BatchSize::Full {
             parts.train.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));

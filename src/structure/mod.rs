@@ -18,11 +18,13 @@ mod names;
 mod neighbours;
 mod occurrences;
 mod options;
+mod request;
 mod settle;
 mod weights;
 
 pub use complete::complete_graph;
 pub use options::{Anchor, GraphOptions};
+pub use request::{GraphRequest, WordGroup};
 pub(crate) use settle::{Candidate, telling};
 pub(crate) use weights::{edge as edge_weight, leak as leak_weight};
 

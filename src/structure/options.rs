@@ -3,10 +3,10 @@
 use crate::error::{Error, Result};
 use crate::faults::shown;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A topic given as a list of words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// Its name; empty: made from its words like any other.
     pub name: String,
@@ -15,7 +15,7 @@ pub struct Anchor {
 }
 
 /// Options of [`learn_graph`](super::learn_graph).
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphOptions {
     /// Topics of each layer, the one above the tokens first; empty: as `layers` says.
     pub topics: Vec<usize>,

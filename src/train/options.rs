@@ -3,6 +3,7 @@
 use super::condense;
 use super::counts::MOST_BATCHES;
 use super::{PriorOptions, RateSchedule, RefineOptions, RenewOptions};
+use crate::corpus::{Parts, split};
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
 use crate::network::{Init, MAX_WEIGHT};
@@ -151,6 +152,11 @@ impl TrainOptions {
 }
 
 impl TrainOptions {
+    /// So many documents, split into those to train on, those held out and those for the test.
+    pub fn split(&self, n_docs: usize) -> Parts {
+        split(n_docs, self.valid, self.test, self.seed)
+    }
+
     /// Epochs that condensing takes at most, where documents are held out.
     pub fn condense_epochs(&self) -> u32 {
         if self.condense { condense::n_epochs(self.epochs) } else { 0 }
@@ -175,6 +181,11 @@ impl std::ops::Deref for CheckedOptions {
 }
 
 impl CheckedOptions {
+    /// The options as such.
+    pub fn into_inner(self) -> TrainOptions {
+        self.0
+    }
+
     /// The same with other epochs at most.
     pub fn with_epochs(&self, epochs: u32) -> Result<Self> {
         TrainOptions { epochs, ..self.0.clone() }.check()

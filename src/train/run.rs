@@ -4,7 +4,7 @@ use super::refine::Refinement;
 use super::state::{Best, Phase, State};
 use super::trainer::Trainer;
 use super::{CheckedOptions, Event, Metrics, Prior, RefineOptions, RenewOptions, Smoothing, StepRule};
-use crate::corpus::{Docs, Parts, split, token_frequency};
+use crate::corpus::{Docs, Parts, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
 use crate::mixture::{Mixture, MixtureOptions, complete_layer};
@@ -23,6 +23,17 @@ pub enum Ended {
     Interrupted,
 }
 
+impl Ended {
+    /// In words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::EarlyStop => "early stop",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// A trained network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -36,10 +47,6 @@ pub struct Outcome {
     pub ended: Ended,
     /// Topics that refinement or renewal started anew: their names no longer say what they are.
     pub reseeded: Vec<u32>,
-    /// Validation documents.
-    pub valid: Vec<u32>,
-    /// Documents that nothing here looked at.
-    pub test: Vec<u32>,
 }
 
 /// What training begins with.
@@ -51,7 +58,7 @@ pub enum Begin<'a> {
     At(&'a Graph, Box<State>),
 }
 
-/// Trains the weights of a graph on a corpus.
+/// Trains the weights of a graph on a corpus, split as the options say.
 ///
 /// Same seed, same weights, whatever the number of threads, and however often it was stopped and went on. `on_event` may fail to
 /// stop the training.
@@ -63,8 +70,23 @@ pub fn train(
     monitor: &Monitor,
     on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
 ) -> Result<Outcome> {
-    let Parts { train: train_docs, valid, test } =
-        split(docs.n_docs(), options.valid, options.test, options.seed);
+    let parts = options.split(docs.n_docs());
+    train_parts(begin, (docs, &parts), options, estep, monitor, on_event)
+}
+
+/// The same where the documents are split already.
+///
+/// # Errors
+/// Those of [`train`].
+pub fn train_parts(
+    begin: Begin<'_>,
+    (docs, parts): (Docs<'_>, &Parts),
+    options: &CheckedOptions,
+    estep: &mut dyn EStep,
+    monitor: &Monitor,
+    on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
+) -> Result<Outcome> {
+    let Parts { train: train_docs, valid, test } = parts;
     if train_docs.is_empty() {
         return Err(Error::Usage("the corpus has no documents to train on".into()));
     }
@@ -74,7 +96,7 @@ pub fn train(
     let leak_floor = options.smallest_leak(train_docs.len());
     let (given_graph, state) = match begin {
         Begin::New(graph, given) => {
-            let weights = start_weights(graph, given, &docs, &train_docs, options, leak_floor, monitor)?;
+            let weights = start_weights(graph, given, &docs, train_docs, options, leak_floor, monitor)?;
             let phase = match &options.refine {
                 Some(refine) => Phase::Refining(Box::new(Refinement::new(refine, graph, &weights))),
                 None if options.renew.is_some() => Phase::Renewing(Box::default()),
@@ -113,7 +135,7 @@ pub fn train(
         leak_floor,
     })?;
     let mut trainer =
-        Trainer::new(state, docs, (train_docs, &valid), options, n_steps, leak_floor, estep, monitor);
+        Trainer::new(state, docs, (train_docs.clone(), valid), options, n_steps, leak_floor, estep, monitor);
     let ended = trainer.run(on_event)?;
     let State { graph, weights, step, best, mut reseeded, .. } = trainer.state;
     let (graph, weights, metrics) = match best {
@@ -126,7 +148,7 @@ pub fn train(
     if options.refine.is_some() && graph == *given_graph {
         reseeded.clear();
     }
-    Ok(Outcome { graph, weights, metrics, ended, reseeded, valid, test })
+    Ok(Outcome { graph, weights, metrics, ended, reseeded })
 }
 
 /// Where training starts: within the range that steps keep weights in.

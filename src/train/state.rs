@@ -163,7 +163,7 @@ impl State {
     }
 
     /// What does not belong together, in words; a state of this graph's tokens and topics has no fault.
-    pub(super) fn fault(&self, start: &Graph) -> Option<String> {
+    pub(crate) fn fault(&self, start: &Graph) -> Option<String> {
         let of = |graph: &Graph, weights: &Weights| {
             (graph.n_topics(), graph.n_tokens()) == (start.n_topics(), start.n_tokens())
                 && (weights.edge.len(), weights.leak.len()) == (graph.n_edges(), graph.n_nodes())

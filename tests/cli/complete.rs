@@ -20,8 +20,8 @@ fn a_complete_graph_starts_from_a_mixture_and_is_named_after_its_words() {
     assert_eq!((&result["topics"], &result["edges"]), (&json!(4), &json!(80)));
     let config = folder.json("run/config.json");
     assert_eq!(
-        (&config["run"]["graph"], &config["options"]["init"]),
-        (&json!("complete"), &json!("mixture"))
+        (&config["network"]["complete"]["topics"], &config["options"]["init"]),
+        (&json!([4]), &json!("mixture"))
     );
     assert_eq!(config["run"]["learning"], json!({ "topics": [4], "parents": "all" }));
     let network = load_model(&folder.path("run/model.safetensors")).unwrap();

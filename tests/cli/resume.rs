@@ -67,7 +67,7 @@ fn a_run_killed_again_and_again_ends_with_the_same_bytes() {
     assert!(n_kills >= 3, "{n_kills}");
     let output = folder.run("train --resume killed --threads 2");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("going on with killed at step"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("resuming killed at step"), "{}", text(&output.stderr));
     assert_same_run(&folder, "killed");
     assert_eq!(checkpoints(&folder, "killed").len(), 2);
     // Once more changes nothing.

@@ -42,7 +42,10 @@ fn topics_and_tokens_stay_and_new_tokens_join_their_themes() {
     let (said, printed) = (text(&output.stderr), text(&output.stdout));
     let line = "8 new tokens, 8 of them attached to topics (8 edges), 0 without a topic";
     assert!(said.contains(line), "{said}");
-    assert!(printed.contains("the same under the model it went on from, new tokens attached: "), "{printed}");
+    assert!(
+        printed.contains("the same under the model it was trained from, new tokens attached: "),
+        "{printed}"
+    );
     let (old, new) = (model(&folder, "old"), model(&folder, "run"));
     assert_eq!(new.names.topics, old.names.topics);
     assert_eq!(new.names.tokens[..12], old.names.tokens);
@@ -57,8 +60,12 @@ fn topics_and_tokens_stay_and_new_tokens_join_their_themes() {
         );
     }
     let config = folder.json("run/config.json");
-    assert!(config["run"]["from"].as_str().is_some_and(|path| path.ends_with("/old/model.safetensors")));
-    assert_eq!((&config["run"]["graph"], &config["options"]["init"]), (&json!("model"), &json!("graph")));
+    assert!(
+        config["network"]["model"]["path"]
+            .as_str()
+            .is_some_and(|path| path.ends_with("/old/model.safetensors"))
+    );
+    assert_eq!(config["options"]["init"], "graph");
     // 180 of 200 documents were trained on, twice.
     let prior = json!({"docs": 180.0, "trained_docs": 180.0, "tokens": 12});
     assert_eq!(config["options"]["prior"], prior);

@@ -101,7 +101,7 @@ fn a_run_is_followed_to_its_end() {
     let watched = folder.text("watched");
     let n_lines = folder.json_lines("run/metrics.jsonl").len();
     assert_eq!(watched.lines().count(), n_lines + 1, "{watched}");
-    assert!(watched.ends_with("interrupted; to go on: noisyor train --resume run\n"), "{watched}");
+    assert!(watched.ends_with("interrupted; to continue: noisyor train --resume run\n"), "{watched}");
     assert_eq!(folder.result("watch run --once")["standing"], "interrupted");
 }
 
@@ -117,7 +117,7 @@ fn a_run_that_was_killed_is_told_from_one_that_ended() {
     training.stop("KILL");
     assert_eq!(folder.result("watch run --once")["standing"], "stopped");
     let picture = folder.stdout("watch run --once");
-    assert!(picture.contains("stopped before its end; to go on: noisyor train --resume run"), "{picture}");
+    assert!(picture.contains("stopped before its end; to continue: noisyor train --resume run"), "{picture}");
     // What it had ended with before does not count once it goes on, not even if it must begin anew.
     folder.write("graph.tsv", PANTRY);
     folder.write("docs.jsonl", pantry_docs());

@@ -39,8 +39,9 @@ fn every_step_raises_the_held_out_bound() {
         for batch in [BatchSize::Full, BatchSize::Auto] {
             let options = options(step, batch, 15);
             let outcome = data.train(options.clone());
-            let before = data.stats(&data.start(&options), &outcome.valid, &options.estep).elbo_mean();
-            let after = data.stats(&outcome.weights, &outcome.valid, &options.estep).elbo_mean();
+            let valid = options.split(data.corpus.n_docs()).valid;
+            let before = data.stats(&data.start(&options), &valid, &options.estep).elbo_mean();
+            let after = data.stats(&outcome.weights, &valid, &options.estep).elbo_mean();
             assert!(after > before + 0.1, "{step:?} {batch:?}: from {before} to {after}");
         }
     }

@@ -28,9 +28,11 @@ fn renewed(seed: u64, renew: bool) -> TrainOptions {
 fn renewal_finds_the_causes_that_random_weights_miss() {
     let data = causes();
     let bound = |seed, renew| {
-        let outcome = data.train(renewed(seed, renew));
+        let options = renewed(seed, renew);
+        let valid = options.split(data.corpus.n_docs()).valid;
+        let outcome = data.train(options);
         let estep = EStepOptions::default();
-        let of = |weights: &Weights| data.stats(weights, &outcome.valid, &estep).elbo_mean();
+        let of = |weights: &Weights| data.stats(weights, &valid, &estep).elbo_mean();
         of(&outcome.weights) - of(&data.network.weights)
     };
     let gaps = |renew| (0..4).map(|seed| bound(seed, renew)).collect::<Vec<f64>>();

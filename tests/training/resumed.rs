@@ -1,8 +1,9 @@
 //! Training that was stopped and goes on ends as if it never had been: from every state it tells, through a checkpoint file.
 
 use super::*;
-use noisyor::train::{RefineOptions, RenewOptions, RunFolder, State};
-use serde_json::json;
+use noisyor::corpus::{CorpusSource, Place};
+use noisyor::run::{NetworkSource, RunConfig, RunFolder};
+use noisyor::train::{RefineOptions, RenewOptions, State};
 
 /// Metrics but for times.
 fn untimed(metrics: &Metrics) -> Metrics {
@@ -47,11 +48,13 @@ fn through_file(state: &State) -> State {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let mut run = RunFolder::create(Some(&path)).unwrap();
-    run.write_config(&TrainOptions::default(), &json!({"some": "thing"})).unwrap();
+    let mut config = RunConfig::new(CorpusSource::new(Place::Memory), NetworkSource::Memory);
+    config.run.backend = "something".into();
+    run.write_config(&config).unwrap();
     run.save_checkpoint(state).unwrap();
     drop(run);
     let (_, found) = RunFolder::open(&path).unwrap();
-    assert_eq!(found.config["run"]["some"], "thing");
+    assert_eq!(found.config, config);
     found.checkpoint.unwrap().1.state
 }
 
@@ -199,7 +202,7 @@ fn the_last_two_checkpoints_are_kept_and_damaged_ones_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let mut run = RunFolder::create(Some(&path)).unwrap();
-    run.write_config(&options, &json!({})).unwrap();
+    run.write_config(&RunConfig::new(CorpusSource::new(Place::Memory), NetworkSource::Memory)).unwrap();
     told.states.iter().for_each(|(state, _)| assert!(run.save_checkpoint(state).unwrap() > 1000));
     let there = || {
         let mut names: Vec<String> = std::fs::read_dir(path.join("checkpoint"))

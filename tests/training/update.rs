@@ -82,8 +82,8 @@ fn updated(model: &Network, corpus: &Corpus, docs: f64) -> (Network, Vec<u32>) {
     let tokens = model.names.tokens.len();
     let prior = (docs > 0.0).then_some(PriorOptions { docs, trained_docs: DOCS as f64, tokens });
     let options = TrainOptions { prior, init: Init::Graph, ..options(EM, BatchSize::Full, 20) };
-    let (network, outcome) = trained(&start, alignment.docs(corpus), options);
-    (network, outcome.valid)
+    let valid = options.split(corpus.n_docs()).valid;
+    (trained(&start, alignment.docs(corpus), options).0, valid)
 }
 
 fn bound(network: &Network, corpus: &Corpus, doc_ixs: &[u32]) -> f64 {

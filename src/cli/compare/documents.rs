@@ -2,16 +2,16 @@
 
 use super::Args;
 use super::side::Side;
-use crate::cli::corpus_args::{Verifying, refuse_overwriting};
-use crate::cli::train::RunDocs;
+use crate::cli::corpus_args::refuse_overwriting;
+use crate::cli::train::Screen;
 use crate::cli::{Common, progress::Progress};
 use noisyor::compare::{Differences, differences, extremes};
-use noisyor::corpus::{Corpus, Docs, Parts, align, split};
+use noisyor::corpus::{Corpus, Docs, Parts, Verifying, align};
 use noisyor::estep::{DocResults, EStep, EStepOptions};
 use noisyor::files::AtomicFile;
 use noisyor::monitor::Monitor;
 use noisyor::network::Network;
-use noisyor::train::RunRecord;
+use noisyor::run::{RunDocs, RunRecord};
 use noisyor::{Error, Result, infer};
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ pub(super) fn compare_documents(
         notes.push(format!("there are no {what}"));
         return Ok(None);
     }
-    let options_of = |side: &Side| side.run().map(|run| run.options.estep.clone());
+    let options_of = |side: &Side| side.run().map(|run| run.config.options.estep.clone());
     let options = options_of(a).or(options_of(b)).unwrap_or_default();
     if options_of(b).is_some_and(|of_b| of_b != options) {
         notes.push("the runs had different E-steps: documents are evaluated with that of A".into());
@@ -100,18 +100,16 @@ fn choose(
     common: &Common,
     monitor: &Arc<Monitor>,
 ) -> Result<Option<Chosen>> {
-    let of_run = |run: &RunRecord| RunDocs::read(run, args.corpus.clone(), common, monitor);
+    let of_run =
+        |run: &RunRecord| RunDocs::read(run, args.corpus.clone(), monitor, &mut Screen::new(common, monitor));
     match (a.run(), b.run()) {
         (Some(run_a), Some(run_b)) => {
             if a.corpus() != b.corpus() {
                 return Ok(None);
             }
             let docs = of_run(run_a)?;
-            let options = &run_b.options;
-            let of_b: FxHashSet<u32> =
-                held_out(split(docs.docs().n_docs(), options.valid, options.test, options.seed))
-                    .into_iter()
-                    .collect();
+            let of_b = held_out(run_b.config.options.split(docs.docs().n_docs()));
+            let of_b: FxHashSet<u32> = of_b.into_iter().collect();
             let RunDocs { corpus, path, parts, .. } = docs;
             let doc_ixs = held_out(parts).into_iter().filter(|doc_ix| of_b.contains(doc_ix)).collect();
             Ok(Some(Chosen { corpus, path, doc_ixs, what: "documents held out by both" }))

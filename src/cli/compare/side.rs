@@ -1,11 +1,11 @@
 //! One of the two that are compared: a run, or a model alone.
 
 use noisyor::network::{Network, load_model};
-use noisyor::train::{Metrics, RunRecord};
+use noisyor::run::{RunConfig, RunRecord};
+use noisyor::train::Metrics;
 use noisyor::{Error, Result};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A run, or a model.
@@ -58,7 +58,7 @@ impl Side {
         }
     }
 
-    pub(super) fn config(&self) -> Option<&Value> {
+    pub(super) fn config(&self) -> Option<&RunConfig> {
         self.run().map(|run| &run.config)
     }
 
@@ -81,7 +81,7 @@ impl Side {
 
     /// The run's corpus, told by its fingerprint.
     pub(super) fn corpus(&self) -> Option<&str> {
-        self.config()?["run"]["corpus_fingerprint"].as_str()
+        Some(&self.config()?.run.corpus_fingerprint)
     }
 
     pub(super) fn figures(&self) -> Figures {
@@ -91,14 +91,14 @@ impl Side {
         let best = metrics.iter().reduce(|best, next| if bound(next) > bound(best) { next } else { best });
         let mut rates: Vec<f64> = metrics.iter().map(|metrics| metrics.docs_per_s).collect();
         rates.sort_unstable_by(f64::total_cmp);
-        let about = self.config().map_or(&Value::Null, |config| &config["run"]);
+        let facts = self.config().map(|config| &config.run);
         Figures {
             path: self.path().to_owned(),
-            bound: self.run().map(|run| run.options.estep.bound.to_string()),
+            bound: self.run().map(|run| run.config.options.estep.bound.to_string()),
             best: best.filter(|best| best.valid_elbo.is_some()).cloned(),
             last: metrics.last().cloned(),
-            test_elbo: about["test_elbo"].as_f64(),
-            ended: about["ended"].as_str().map(str::to_owned),
+            test_elbo: facts.and_then(|facts| facts.test_elbo),
+            ended: facts.and_then(|facts| facts.ended.clone()),
             seconds: metrics.last().map(|last| last.seconds),
             docs_per_s: rates.get(rates.len() / 2).copied(),
             topics: graph.n_topics(),
@@ -117,7 +117,7 @@ pub(super) fn notes(a: &Side, b: &Side) -> Vec<String> {
         }
     }
     if let (Some(run_a), Some(run_b)) = (a.run(), b.run()) {
-        let (one, other) = (&run_a.options, &run_b.options);
+        let (one, other) = (&run_a.config.options, &run_b.config.options);
         if a.corpus() != b.corpus() {
             notes
                 .push("the runs were trained on different documents: their bounds cannot be compared".into());

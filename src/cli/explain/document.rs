@@ -2,11 +2,11 @@
 
 use super::Args;
 use crate::cli::Common;
-use crate::cli::train::RunDocs;
+use crate::cli::train::Screen;
 use noisyor::corpus::{Docs, TextTokens, tokens_of_text};
 use noisyor::monitor::Monitor;
 use noisyor::network::Network;
-use noisyor::train::RunRecord;
+use noisyor::run::{RunDocs, RunRecord};
 use noisyor::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Document {
             return Err(Error::Usage(message.into()));
         }
         let run = RunRecord::read(&args.model)?;
-        let docs = RunDocs::read(&run, None, common, monitor)?;
+        let docs = RunDocs::read(&run, None, monitor, &mut Screen::new(common, monitor))?;
         let mut document = Self::of_corpus(args, &docs.docs(), Some(&docs.path))?;
         let is_in = |part: &[u32]| part.binary_search(&document.doc_ix).is_ok();
         if is_in(&docs.parts.valid) || is_in(&docs.parts.test) {

@@ -1,13 +1,47 @@
 //! Options of training.
 
-use super::update::UpdateArgs;
 use clap::ValueEnum;
 use noisyor::estep::EStepOptions;
 use noisyor::network::Init;
-use noisyor::train::{
-    BatchSize, CheckedOptions, RateSchedule, RefineOptions, RenewOptions, StepRule, TrainOptions,
-};
+use noisyor::run::{CheckpointRule, NetworkSource};
+use noisyor::train::{BatchSize, RateSchedule, RefineOptions, RenewOptions, StepRule, TrainOptions};
 use noisyor::{Error, Result};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Training from a model")]
+pub(super) struct UpdateArgs {
+    /// Start from this model with new documents: its topics stay as they are numbered and named, tokens that it lacks are attached
+    /// to them as --parents and --min-support say
+    #[arg(long, value_name = "MODEL", requires = "corpus", conflicts_with_all = ["graph", "refine"])]
+    pub(super) from: Option<PathBuf>,
+    /// The model counts as so many documents beside the new ones; 0: it is a start and nothing more, and what the new documents
+    /// lack is forgotten [default: those it was trained on, or as many as are new where its file does not say]
+    #[arg(long, value_name = "N", requires = "from")]
+    pub(super) from_docs: Option<u64>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Checkpoints")]
+pub(super) struct CheckpointArgs {
+    /// Minutes between checkpoints; there is always one at the start, at the end, and when training is stopped
+    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = parse_minutes)]
+    checkpoint_minutes: f64,
+    /// Weight steps between checkpoints, instead of minutes
+    #[arg(long, value_name = "N", conflicts_with = "checkpoint_minutes", value_parser = clap::value_parser!(u64).range(1..))]
+    checkpoint_steps: Option<u64>,
+}
+
+fn parse_minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|_| "a number of minutes".to_owned())?;
+    if minutes > 0.0 && minutes < 1e6 { Ok(minutes) } else { Err("a number of minutes above 0".into()) }
+}
+
+impl CheckpointArgs {
+    pub(super) fn rule(&self) -> CheckpointRule {
+        self.checkpoint_steps.map_or(CheckpointRule::Minutes(self.checkpoint_minutes), CheckpointRule::Steps)
+    }
+}
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
@@ -121,38 +155,25 @@ fn parse_batch(text: &str) -> Result<BatchSize, String> {
 }
 
 impl TrainingArgs {
-    /// The same for a network that is chosen, where nothing else is said of smoothing and condensing.
-    pub(super) fn for_chosen(mut self, may_drop: bool) -> Self {
-        if self.step == StepArg::Em {
-            if self.lambda.is_none() {
-                self.smoothing.get_or_insert(SmoothingArg::HeldOut);
-            }
-            self.condense.get_or_insert(may_drop);
-        }
-        self
+    /// Whether initial weights other than the network's own are asked for.
+    pub(super) fn has_init(&self) -> bool {
+        !matches!(self.init, None | Some(InitArg::Graph))
     }
 
-    /// The options as given, checked; `max_edges` is the budget of refinement, `default_init` where training starts if nothing else
-    /// is said.
+    /// The options as given, and for the rest those that are usual for such a network; `max_edges` is the budget of refinement.
     pub(in crate::cli) fn options(
         &self,
         estep: EStepOptions,
         max_edges: Option<usize>,
-        default_init: Init,
-        update: Option<&UpdateArgs>,
+        network: &NetworkSource,
         seed: u64,
-    ) -> Result<CheckedOptions> {
+    ) -> Result<TrainOptions> {
         let schedule = |default: RateSchedule| match self.rate_schedule {
             None => default,
             Some(ScheduleArg::Constant) => RateSchedule::Constant,
             Some(ScheduleArg::Power) => RateSchedule::Power,
             Some(ScheduleArg::Cosine) => RateSchedule::Cosine,
         };
-        if update.is_some_and(|update| update.from.is_some())
-            && !matches!(self.init, None | Some(InitArg::Graph))
-        {
-            return Err(Error::Usage("--from starts from the model's weights; leave out --init".into()));
-        }
         if self.lambda.is_some() && self.step != StepArg::Em {
             return Err(Error::Usage("--lambda belongs to --step em".into()));
         }
@@ -175,14 +196,16 @@ impl TrainingArgs {
                 StepRule::Adam { rate: self.rate.unwrap_or(0.02), schedule: schedule(RateSchedule::Cosine) }
             }
         };
-        TrainOptions {
+        let usual = network.default_options();
+        let is_em = self.step == StepArg::Em;
+        Ok(TrainOptions {
             estep,
             step,
             floor: self.floor,
             cap: self.cap,
             leak_floor: None,
             batch: self.batch.unwrap_or(BatchSize::Auto),
-            epochs: self.epochs.unwrap_or(TrainOptions::default().epochs),
+            epochs: self.epochs.unwrap_or(usual.epochs),
             max_steps: self.steps,
             valid: self.valid,
             test: self.test,
@@ -190,20 +213,22 @@ impl TrainingArgs {
             patience: self.patience,
             init: match self.init {
                 Some(InitArg::Graph) => Init::Graph,
-                None => default_init,
+                None => usual.init,
                 Some(InitArg::Data) => Init::Data,
                 Some(InitArg::Constant) => Init::Constant,
                 Some(InitArg::Mixture) => Init::Mixture,
             },
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
             renew: self.renew.map(|rounds| RenewOptions { rounds, ..RenewOptions::default() }),
-            prior: update.and_then(UpdateArgs::prior),
-            smooth: self.smoothing == Some(SmoothingArg::HeldOut),
-            condense: self.condense == Some(true),
+            prior: None,
+            smooth: match self.smoothing {
+                Some(smoothing) => smoothing == SmoothingArg::HeldOut,
+                None => usual.smooth && is_em && self.lambda.is_none(),
+            },
+            condense: self.condense.unwrap_or(usual.condense && is_em),
             share_identical: !self.no_share,
             keep_starts: self.keep_starts,
             seed,
-        }
-        .check()
+        })
     }
 }

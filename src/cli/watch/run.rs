@@ -2,7 +2,8 @@
 
 use crate::cli::figures::short_time;
 use noisyor::lock::holder;
-use noisyor::train::{FollowedMetrics, Growth, Metrics, TrainOptions, read_config};
+use noisyor::run::{FollowedMetrics, Growth, RunConfig, read_config};
+use noisyor::train::Metrics;
 use noisyor::{Error, Result};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ const RECENT: usize = 5;
 pub(super) struct Watched {
     pub(super) path: PathBuf,
     pub(super) followed: FollowedMetrics,
-    /// Its options and what else its config says; none before there is one.
-    config: Option<(TrainOptions, Value)>,
+    /// Its config; none before there is one.
+    config: Option<RunConfig>,
     standing: Standing,
 }
 
@@ -42,11 +43,11 @@ impl Watched {
         // The lock first: of a run that let it go all is written.
         let holder = holder(&self.path);
         self.config = match read_config(&self.path) {
-            Ok((config, options)) => Some((options, config["run"].clone())),
+            Ok(config) => Some(config),
             Err(Error::Usage(_)) if holder.is_some() => None,
             Err(error) => return Err(error),
         };
-        let ended = self.config.as_ref().and_then(|(_, about)| about["ended"].as_str());
+        let ended = self.config.as_ref().and_then(|config| config.run.ended.as_deref());
         self.standing = match (holder, ended) {
             (Some(process), _) => Standing::GoesOn(process),
             (None, Some(ended)) => Standing::Ended(ended.to_owned()),
@@ -75,9 +76,9 @@ impl Watched {
 
     /// Epochs at most, those of refinement included.
     pub(super) fn n_epochs(&self) -> Option<f64> {
-        let (options, about) = self.config.as_ref()?;
-        let by_steps = match (options.max_steps, about["batches_per_epoch"].as_f64()) {
-            (Some(steps), Some(n_batches)) if n_batches >= 1.0 => steps as f64 / n_batches,
+        let RunConfig { options, run, .. } = self.config.as_ref()?;
+        let by_steps = match (options.max_steps, run.batches_per_epoch) {
+            (Some(steps), Some(n_batches)) if n_batches >= 1 => steps as f64 / n_batches as f64,
             _ => f64::INFINITY,
         };
         let refining = options.refine.as_ref().map_or(0, |refine| refine.n_epochs())
@@ -87,7 +88,7 @@ impl Watched {
 
     /// Whether it may end before its last epoch.
     fn may_stop(&self) -> bool {
-        self.config.as_ref().is_none_or(|(options, _)| {
+        self.config.as_ref().is_none_or(|RunConfig { options, .. }| {
             options.patience > 0 && options.valid > 0.0 || options.refine.is_some() || options.renew.is_some()
         })
     }
@@ -112,7 +113,7 @@ impl Watched {
 
     /// Whether it goes on, and what can be done if not.
     pub(super) fn standing_line(&self) -> String {
-        let resume = || format!("to go on: noisyor train --resume {}", self.path.display());
+        let resume = || format!("to continue: noisyor train --resume {}", self.path.display());
         match &self.standing {
             Standing::GoesOn(process) if process.is_empty() => "going on".into(),
             Standing::GoesOn(process) => format!("going on (process {process})"),
@@ -129,7 +130,7 @@ impl Watched {
             Standing::Ended(how) => (how.as_str(), None),
             Standing::Stopped => ("stopped", None),
         };
-        let test_elbo = self.config.as_ref().map_or(&Value::Null, |(_, about)| &about["test_elbo"]);
+        let test_elbo = self.config.as_ref().and_then(|config| config.run.test_elbo);
         json!({
             "run": self.path, "standing": standing, "process": process, "evaluations": self.metrics().len(),
             "epochs_at_most": self.n_epochs(), "last": self.metrics().last(), "best": self.best(),

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use std::path::Path;
 
 /// Corpus formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// `label column:value ...`, columns from 1.
     Svmlight,

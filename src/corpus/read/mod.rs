@@ -32,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use lines::Lines;
 use records::Records;
+use serde::{Deserialize, Serialize};
 use source::Source;
 use std::io::Read;
 use std::path::Path;
@@ -68,7 +69,7 @@ pub enum Tokens<'a> {
 }
 
 /// How to read a file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOptions {
     /// The format, where it is not to be told from the name.
     pub format: Option<Format>,
@@ -77,6 +78,7 @@ pub struct ReadOptions {
     /// SVMlight columns count from zero.
     pub zero_based: bool,
     /// Tokens that have a number alone are among so many: those of a vocabulary.
+    #[serde(skip)]
     pub n_names: Option<u32>,
 }
 
@@ -88,7 +90,7 @@ impl ReadOptions {
 }
 
 /// Which columns of a table hold what.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Columns {
     /// The text, or in Parquet a list of tokens.
     pub text: Option<Column>,
@@ -103,7 +105,8 @@ pub struct Columns {
 }
 
 /// A column by name, or by number from one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Column {
     /// By the name in the header.
     Name(String),

@@ -2,7 +2,8 @@
 
 use crate::network::Network;
 use crate::report::columns::grouped;
-use crate::train::{BatchSize, RunRecord, StepRule, TrainOptions};
+use crate::run::{NetworkSource, RunRecord};
+use crate::train::{BatchSize, StepRule, TrainOptions};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,22 +23,23 @@ struct Group {
 impl About {
     /// Of a run, by its config and metrics.
     pub fn of_run(run: &RunRecord) -> Self {
-        let about = &run.config["run"];
-        let text = |key: &str| shown(&about[key]);
-        let count = |key: &str| about[key].as_u64().map(thousands);
-        let mut data = vec![("Corpus", text("corpus"))];
-        data.extend(count("docs").map(|docs| ("Documents", docs)));
-        let parts =
-            [("train_docs", "to train on"), ("valid_docs", "held out"), ("test_docs", "for the test")];
-        let there = parts.iter().filter(|(key, _)| about[key].as_u64().is_some_and(|docs| docs > 0));
+        let facts = &run.config.run;
+        let mut data = vec![("Corpus", cut(&run.config.corpus.name().to_string_lossy()))];
+        data.push(("Documents", thousands(facts.docs)));
+        let parts = [
+            (facts.train_docs, "to train on"),
+            (facts.valid_docs, "held out"),
+            (facts.test_docs, "for the test"),
+        ];
+        let there = parts.iter().filter_map(|&(docs, what)| Some((docs.filter(|&docs| docs > 0)?, what)));
         let split: Vec<String> =
-            there.filter_map(|(key, what)| Some(format!("{} {what}", count(key)?))).collect();
+            there.map(|(docs, what)| format!("{} {what}", thousands(docs as u64))).collect();
         if !split.is_empty() {
             data.push(("Split", split.join(", ")));
         }
         let mut graph = network_rows(&run.network);
-        graph.push(("Graph", graph_source(about)));
-        let mut machine = vec![("Backend", text("backend")), ("Version", shown(&run.config["version"]))];
+        graph.push(("Graph", graph_source(&run.config.network)));
+        let mut machine = vec![("Backend", cut(&facts.backend)), ("Version", cut(&run.config.version))];
         if let Some(last) = run.metrics.last() {
             machine.push(("Time", duration(last.seconds)));
             machine.push((
@@ -45,9 +47,9 @@ impl About {
                 format!("{} documents a second at the end", thousands(last.docs_per_s as u64)),
             ));
         }
-        let arguments = about["arguments"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let command: Vec<String> = arguments.iter().map(shown).collect();
-        machine.push(("Command", cut(&format!("noisyor {}", command.join(" ")))));
+        if !facts.arguments.is_empty() {
+            machine.push(("Command", cut(&format!("noisyor {}", facts.arguments.join(" ")))));
+        }
         Self(vec![
             Group { title: "Data", rows: data },
             Group { title: "Network", rows: graph },
@@ -87,17 +89,20 @@ fn network_rows(network: &Network) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn graph_source(about: &Value) -> String {
-    match about["graph"].as_str() {
-        Some("learned") => "learned from the training documents".into(),
-        Some("complete") => "every edge between its layers".into(),
-        Some("model") => format!("of the model {}", shown(&about["from"])),
-        _ => shown(&about["graph"]),
+fn graph_source(network: &NetworkSource) -> String {
+    match network {
+        NetworkSource::Learned(_) | NetworkSource::Chosen { .. } => {
+            "learned from the training documents".into()
+        }
+        NetworkSource::Complete { .. } => "every edge between its layers".into(),
+        NetworkSource::Model { path, .. } => cut(&format!("of the model {}", path.display())),
+        NetworkSource::File(path) => cut(&path.to_string_lossy()),
+        NetworkSource::Memory => "given in memory".into(),
     }
 }
 
 fn training_rows(run: &RunRecord) -> Vec<(&'static str, String)> {
-    let options = &run.options;
+    let options = &run.config.options;
     let step = match options.step {
         StepRule::Em { .. } if options.smooth => "EM, smoothed as the documents held out ask for".into(),
         StepRule::Em { lambda } => format!("EM, lambda {lambda}"),
@@ -126,15 +131,6 @@ fn training_rows(run: &RunRecord) -> Vec<(&'static str, String)> {
     rows.extend(options.renew.as_ref().map(|_| ("Renewal", "topics of little worth began anew".into())));
     rows.push(("Seed", options.seed.to_string()));
     rows
-}
-
-/// A value of a config as text.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "not recorded".into(),
-        Value::String(text) => cut(text),
-        other => cut(&other.to_string()),
-    }
 }
 
 fn cut(text: &str) -> String {

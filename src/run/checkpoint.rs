@@ -1,9 +1,9 @@
 //! Checkpoints: a training's whole state in a sealed file; the last two are kept.
 
-use super::State;
 use crate::error::{Error, Result};
 use crate::network::Graph;
 use crate::sealed::{Seal, SealedFile};
+use crate::train::State;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};

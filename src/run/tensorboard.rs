@@ -1,7 +1,7 @@
 //! The metrics of a run as an event file of TensorBoard: TFRecord frames with protocol buffers `Event` in them.
 
-use super::Metrics;
 use crate::error::{Error, Result};
+use crate::train::Metrics;
 use crc::{CRC_32_ISCSI, Crc};
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! The metrics of a run as they grow: what another process writes, read piece by piece.
 
-use super::Metrics;
 use super::folder::METRICS;
 use crate::error::{Error, Result};
+use crate::train::Metrics;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,12 @@
 //! The run folder: model, config, metrics, the graph that training started from, and checkpoints.
 
 use super::checkpoint::{Checkpoint, Checkpoints, Newest};
-use super::{EventFile, Metrics, State, TrainOptions, read_metrics};
+use super::{EventFile, RunConfig, read_metrics};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::lock::{FolderLock, LOCK_FILE};
 use crate::network::{Network, load_model, save_by};
-use serde_json::{Value, json};
+use crate::train::{Metrics, State};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ pub struct RunFolder {
 /// What a run folder held when it was opened.
 #[derive(Debug)]
 pub struct Found {
-    /// Every option as used, and what else the run wrote down.
-    pub config: Value,
+    /// What the run was asked to do, and what it wrote down of itself.
+    pub config: RunConfig,
     /// The newest sound checkpoint, if there is one.
     pub checkpoint: Option<(PathBuf, Checkpoint)>,
     /// Newer ones that are not.
@@ -90,8 +90,7 @@ impl RunFolder {
                 (config_path, String::from_utf8_lossy(&bytes).into_owned())
             }
         };
-        let value = serde_json::from_str(&config)
-            .map_err(|e| Error::input(&config_path, None, format!("the config is not JSON: {e}")))?;
+        let parsed = RunConfig::from_json(&config, &config_path)?;
         let file = path.join(METRICS);
         let metrics = File::options().write(true).create(true).truncate(false).open(&file);
         let metrics = metrics.map_err(|e| Error::io(&file, e))?;
@@ -99,7 +98,7 @@ impl RunFolder {
         let (path, has_trained, events) = (path.to_owned(), true, None);
         let folder =
             Self { path, metrics, metrics_len, config, checkpoints, has_trained, events, _lock: lock };
-        Ok((folder, Found { config: value, checkpoint, damaged }))
+        Ok((folder, Found { config: parsed, checkpoint, damaged }))
     }
 
     /// Drops the metrics that came after the checkpoint, as these evaluations will come again. Returns whether all others are there.
@@ -130,14 +129,14 @@ impl RunFolder {
         self.path.join(CHECKPOINTS)
     }
 
-    fn graph_path(&self) -> PathBuf {
+    /// The path of the graph that training started from.
+    pub(super) fn graph_path(&self) -> PathBuf {
         self.path.join("graph.safetensors")
     }
 
-    /// Writes every option as used, and what else the caller knows.
-    pub fn write_config(&mut self, options: &TrainOptions, about: &Value) -> Result<()> {
-        let config = json!({"version": env!("CARGO_PKG_VERSION"), "options": options, "run": about});
-        self.config = serde_json::to_string_pretty(&config).map_err(|e| Error::Usage(e.to_string()))? + "\n";
+    /// Writes down the run.
+    pub fn write_config(&mut self, config: &RunConfig) -> Result<()> {
+        self.config = config.to_json()?;
         files::replace_by(&self.aside(), &self.path.join("config.json"), self.config.as_bytes())
     }
 
@@ -152,7 +151,7 @@ impl RunFolder {
     }
 
     /// Removes the folder again, if nothing was trained.
-    pub fn discard_if_empty(self) {
+    pub fn discard_if_empty(&self) {
         if self.metrics_len == 0 && !self.model_path().exists() && !self.has_trained {
             // Nothing of worth is in it; what cannot be removed stays.
             for name in [METRICS, "config.json", "graph.safetensors", LOCK_FILE] {

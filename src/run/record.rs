@@ -1,11 +1,11 @@
 //! What a run folder tells of a run, to those who only look: no lock is taken, and the run may still be going on.
 
+use super::RunConfig;
 use super::folder::{MAX_CONFIG, METRICS};
-use super::{Metrics, TrainOptions};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::network::{Network, load_model};
-use serde_json::Value;
+use crate::train::Metrics;
 use std::path::{Path, PathBuf};
 
 /// Longer metrics are none of ours.
@@ -16,10 +16,8 @@ const MAX_METRICS: u64 = 1 << 30;
 pub struct RunRecord {
     /// The folder.
     pub path: PathBuf,
-    /// `config.json`: `version`, `options` and, under `run`, what else the program wrote down.
-    pub config: Value,
-    /// The options, as used.
-    pub options: TrainOptions,
+    /// What it was asked to do, and what it wrote down of itself.
+    pub config: RunConfig,
     /// Every evaluation so far, in order.
     pub metrics: Vec<Metrics>,
     /// The best model so far.
@@ -29,19 +27,19 @@ pub struct RunRecord {
 impl RunRecord {
     /// Reads a run folder. A line of metrics that is still being written is left out.
     pub fn read(path: &Path) -> Result<Self> {
-        let (config, options) = read_config(path)?;
+        let config = read_config(path)?;
         let metrics = read_metrics(path)?;
         let model = path.join("model.safetensors");
         if !model.is_file() {
             let message = "the run has no model yet; look again when it has trained for a while";
             return Err(Error::input(&model, None, message));
         }
-        Ok(Self { path: path.to_owned(), config, options, metrics, network: load_model(&model)? })
+        Ok(Self { path: path.to_owned(), config, metrics, network: load_model(&model)? })
     }
 }
 
-/// `config.json` of a run folder, and the options in it.
-pub fn read_config(path: &Path) -> Result<(Value, TrainOptions)> {
+/// `config.json` of a run folder.
+pub fn read_config(path: &Path) -> Result<RunConfig> {
     let file = path.join("config.json");
     if !file.is_file() {
         let message =
@@ -49,12 +47,7 @@ pub fn read_config(path: &Path) -> Result<(Value, TrainOptions)> {
         return Err(Error::Usage(message));
     }
     let bytes = files::read(&file, MAX_CONFIG)?;
-    let fault = |message: String| Error::input(&file, None, message);
-    let config: Value =
-        serde_json::from_slice(&bytes).map_err(|e| fault(format!("the config is not JSON: {e}")))?;
-    let options = serde_json::from_value(config["options"].clone())
-        .map_err(|e| fault(format!("its options are not those of this version: {e}")))?;
-    Ok((config, options))
+    RunConfig::from_json(&String::from_utf8_lossy(&bytes), &file)
 }
 
 /// The evaluations of a run folder so far. A last line without an end is still being written.

@@ -1,0 +1,311 @@
+//! A run from its recipe to its end: prepare, train, finish, evaluate; and the folder that all of it is in.
+//!
+//! A [`RunConfig`] says what is to be done. [`Run::prepare`] opens the backend, reads the documents and makes the folder; [`Run::train`]
+//! learns the graph where that is asked for, trains, writes checkpoints and the model; [`Run::evaluate`] computes the figures of the
+//! end, and [`Run::finish`] writes them down. [`Run::resume`] continues a run that was stopped, whoever began it. The command line does nothing else: it maps arguments to a
+//! config, and prints what an [`Observer`] is told.
+//!
+//! ```no_run
+//! use noisyor::corpus::CorpusSource;
+//! use noisyor::run::{Given, NetworkSource, Run, RunConfig};
+//! use std::sync::Arc;
+//!
+//! let config = RunConfig::new(CorpusSource::file("documents.jsonl"), NetworkSource::chosen());
+//! let mut run = Run::prepare(config, Some("run".as_ref()), Given::default(), Arc::default(), &mut ())?;
+//! let trained = run.train(&mut ())?;
+//! let figures = run.evaluate(&trained, &mut ())?;
+//! run.finish(&trained, &figures)?;
+//! println!("{} topics, test bound {:?}", trained.network.graph.n_topics(), figures.test_elbo);
+//! # Ok::<(), noisyor::Error>(())
+//! ```
+
+mod backend;
+mod checkpoint;
+mod config;
+mod documents;
+mod evaluate;
+mod finish;
+mod folder;
+mod following;
+mod inputs;
+mod keeper;
+mod learning;
+mod memory;
+mod observer;
+mod record;
+mod resume;
+mod source;
+mod start;
+mod tensorboard;
+
+pub use backend::{Backend, BackendOptions};
+pub use checkpoint::Checkpoint;
+pub use config::{CheckpointRule, RunConfig, RunFacts};
+pub use documents::RunDocs;
+pub use evaluate::{Figures, estep_summary};
+pub use folder::{Found, RunFolder};
+pub use following::{FollowedMetrics, Growth};
+pub use inputs::{Given, missing_warning, token_names, unknown_warning};
+pub use learning::{Choice, EveryParent, LearnedGraph, Learning};
+pub use observer::{Level, Observer, Stage};
+pub use record::{RunRecord, read_config, read_metrics};
+pub use resume::Changes;
+pub use source::NetworkSource;
+pub use start::choose;
+pub use tensorboard::EventFile;
+
+use crate::corpus::Verifying;
+use crate::error::{Error, Result};
+use crate::estep::EStep;
+use crate::mixture::{MixtureOptions, mixture_work};
+use crate::monitor::Monitor;
+use crate::network::{Init, Network};
+use crate::plan::Device;
+use crate::train::{Begin, CheckedOptions, Event, Outcome, State, train_parts};
+use finish::{finished, model_of};
+use inputs::{Inputs, refuse_other_corpus};
+use keeper::Keeper;
+use memory::MemoryLimit;
+use resume::Resumed;
+use start::{Start, Working};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between saves of a model that keeps improving.
+const SAVE_EVERY: Duration = Duration::from_secs(30);
+
+/// A run that is ready to train.
+pub struct Run {
+    config: RunConfig,
+    options: CheckedOptions,
+    folder: RunFolder,
+    is_new: bool,
+    /// Whether the config differs from what the last checkpoint says.
+    changed: bool,
+    inputs: Inputs,
+    /// Where training stood, if it did.
+    state: Option<Box<State>>,
+    estep: Box<dyn EStep>,
+    device: Option<Device>,
+    monitor: Arc<Monitor>,
+}
+
+/// What came of a run.
+pub struct Trained {
+    /// The model.
+    pub network: Network,
+    /// The training's figures, and how it ended.
+    pub outcome: Outcome,
+    /// The options as used.
+    pub options: CheckedOptions,
+    start: Start,
+}
+
+impl Run {
+    /// Reads what a new run works on, and makes its folder: `output`, which must be new or empty, or else the next free `runs/NNN`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with options, files and devices; there is no folder then.
+    pub fn prepare(
+        mut config: RunConfig,
+        output: Option<&Path>,
+        given: Given,
+        monitor: Arc<Monitor>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        config.corpus = config.corpus.absolute();
+        config.network = config.network.absolute();
+        Self::open(config, None, output, given, monitor, observer)
+    }
+
+    /// The run in a folder, to be continued where it stood: the end is the same as if it had never stopped.
+    ///
+    /// # Errors
+    /// A folder that holds no run, is damaged, or in use; a corpus or graph that is not what it was.
+    pub fn resume(
+        path: &Path,
+        changes: Changes,
+        given: Given,
+        monitor: Arc<Monitor>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let changes = Changes { corpus_in_memory: given.corpus.is_some(), ..changes };
+        let resumed = Resumed::open(path, changes, observer)?;
+        Self::open(resumed.config.clone(), Some(resumed), None, given, monitor, observer)
+    }
+
+    fn open(
+        mut config: RunConfig,
+        resumed: Option<Resumed>,
+        output: Option<&Path>,
+        given: Given,
+        monitor: Arc<Monitor>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let options = config.check()?;
+        let memory = MemoryLimit::of_mb(config.memory_mb);
+        let cache_mb = memory.cache_mb(config.backend.cache_mb);
+        let backend = BackendOptions { cache_mb, ..config.backend.clone() };
+        let (estep, device) = backend.open(observer)?;
+        let (folder, standing, changed) = match resumed {
+            Some(Resumed { folder, standing, changed, .. }) => (Some(folder), standing, changed),
+            None => (None, None, false),
+        };
+        let (start, state) = standing.unzip();
+        let inputs = Inputs::read(&config, given, start, &monitor, observer)?;
+        let remedy = "name its new place when you resume the run, or train from the run's model";
+        let before = config.run.corpus_fingerprint.as_str();
+        refuse_other_corpus(before, &inputs.corpus, config.corpus.name(), remedy)?;
+        let options = inputs.with_prior(&config, options)?;
+        memory.apply_to(&inputs.corpus);
+        let is_new = folder.is_none();
+        let mut folder = match folder {
+            Some(folder) => folder,
+            None => RunFolder::create(output)?,
+        };
+        if !is_new && !folder.cut_metrics()? {
+            let message = format!("{}/metrics.jsonl: lines are missing at its end", folder.path().display());
+            observer.says(Level::Warning, &message);
+        }
+        if !config.run.backend.is_empty() && config.run.backend != estep.name() {
+            let message = format!(
+                "the run was computed on {} and is continued on {}: the end will be the same to rounding, not to the byte",
+                config.run.backend,
+                estep.name()
+            );
+            observer.says(Level::Warning, &message);
+        }
+        config.run.docs = inputs.corpus.n_docs() as u64;
+        config.run.corpus_fingerprint = format!("{:016x}", inputs.corpus.fingerprint());
+        config.run.backend = estep.name();
+        config.options = options.clone().into_inner();
+        Ok(Self { config, options, folder, is_new, changed, inputs, state, estep, device, monitor })
+    }
+
+    /// The run's folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What is written down of it.
+    pub fn config(&self) -> &RunConfig {
+        &self.config
+    }
+
+    /// Makes the network that is asked for, trains it, and saves the model. If it cannot work, a new run leaves no folder; one that was
+    /// cancelled, or that failed with a graph that took time to learn, can be resumed.
+    ///
+    /// # Errors
+    /// Cancellation before training began, failing devices and disks, documents and graphs that cannot be trained.
+    pub fn train(&mut self, observer: &mut dyn Observer) -> Result<Trained> {
+        let verifying = Verifying::start(&self.inputs.corpus, &self.monitor);
+        let trained = self.make_and_train(observer);
+        match verifying.finish(trained) {
+            Ok((start, outcome)) => {
+                let network = finished(&start, &self.options, &outcome);
+                self.folder.save_model(&network)?;
+                self.warn_of_budget(&network, observer);
+                Ok(Trained { network, outcome, options: self.options.clone(), start })
+            }
+            Err(error) => {
+                observer.ended();
+                // A graph that was learned is worth more than the driver or the disk that failed.
+                let has_graph = self.config.run.learning.is_some();
+                let is_passing = matches!(error, Error::Device(_) | Error::Io { .. });
+                let can_resume = matches!(error, Error::Interrupted) || has_graph && is_passing;
+                if self.is_new && !can_resume {
+                    self.folder.discard_if_empty();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn make_and_train(&mut self, observer: &mut dyn Observer) -> Result<(Start, Outcome)> {
+        // Whatever happens from now on, the run can begin again with what it was given.
+        self.folder.write_config(&self.config)?;
+        let memory = MemoryLimit::of_mb(self.config.memory_mb);
+        let monitor = Arc::clone(&self.monitor);
+        let mut working = Working { estep: self.estep.as_mut(), monitor: &monitor, observer };
+        let start = Start::make(&self.inputs, &self.options, memory, &mut working)?;
+        memory.fit(&self.inputs, &start, &self.options, self.device)?;
+        if self.state.is_none() {
+            start.keep(&self.folder, &mut self.config.run)?;
+            let epochs_given = matches!(self.config.network, NetworkSource::Chosen { epochs: Some(_), .. });
+            self.options = start.chosen_options(&self.options, epochs_given)?;
+            self.config.options = self.options.clone().into_inner();
+        }
+        let outcome = self.train_from(&start, observer)?;
+        Ok((start, outcome))
+    }
+
+    fn train_from(&mut self, start: &Start, observer: &mut dyn Observer) -> Result<Outcome> {
+        let Self { config, options, folder, changed, inputs, state, estep, monitor, .. } = self;
+        let state = state.take();
+        let graph = &start.graph;
+        let message = format!(
+            "{} documents, {} topics, {} tokens, {} edges; {} on {} threads",
+            inputs.corpus.n_docs(),
+            graph.n_topics(),
+            graph.n_tokens(),
+            graph.n_edges(),
+            estep.name(),
+            rayon::current_num_threads()
+        );
+        observer.says(Level::Info, &message);
+        let mut last_save = Instant::now();
+        let mut keeper = Keeper::new(config.checkpoints, state.as_ref().map(|state| state.step()), *changed);
+        let begin = match state {
+            Some(state) => Begin::At(graph, state),
+            None => Begin::New(graph, start.weights.as_ref()),
+        };
+        if matches!(begin, Begin::New(..)) && options.init == Init::Mixture {
+            let work = mixture_work(inputs.parts.train.len(), &MixtureOptions::default());
+            observer.begins(Stage::FittingMixture, Some(work));
+        }
+        let docs = inputs.alignment.docs(&inputs.corpus);
+        let (parts, options) = (&inputs.parts, &*options);
+        train_parts(begin, (docs, parts), options, estep.as_mut(), monitor, &mut |event| {
+            match *event {
+                Event::Started { n_train, n_valid, n_test, n_batches, leak_floor, .. } => {
+                    observer.ended();
+                    let facts = &mut config.run;
+                    facts.train_docs = Some(n_train);
+                    facts.valid_docs = Some(n_valid);
+                    facts.test_docs = Some(n_test);
+                    facts.batches_per_epoch = Some(n_batches);
+                    facts.leak_floor = Some(leak_floor);
+                    folder.write_config(config)?;
+                    folder.write_events(config.tensorboard)?;
+                }
+                Event::Safe { state, last } => {
+                    keeper.look(folder, (state, last), (&inputs.corpus, monitor), observer)?;
+                }
+                Event::Refined { .. } => {}
+                Event::Evaluated { metrics, best, graph, weights } => {
+                    folder.write_metrics(metrics)?;
+                    if best && last_save.elapsed() > SAVE_EVERY {
+                        let model = model_of(start, options, (graph, weights), &[], Some(metrics));
+                        folder.save_model(&model)?;
+                        last_save = Instant::now();
+                    }
+                }
+            }
+            observer.trains(event, options);
+            Ok(())
+        })
+    }
+
+    /// A refinement that was stopped early may leave more edges than were asked for.
+    fn warn_of_budget(&self, network: &Network, observer: &mut dyn Observer) {
+        let n_edges = network.graph.n_edges();
+        let budget = self.options.refine.as_ref().and_then(|refine| refine.max_edges);
+        if let Some(most) = budget.filter(|&most| n_edges > most) {
+            let message = format!(
+                "stopped while refining: the model has {n_edges} edges, more than `max_edges` {most}"
+            );
+            observer.says(Level::Warning, &message);
+        }
+    }
+}
