@@ -16,4 +16,4 @@ pub use find::find_topic;
 pub use layers::{LayerSummary, layer_summaries, top_tokens, top_words};
 pub use names::{name_topics, name_topics_by_telling, stale_names};
 pub use search::{FoundTopic, search_topics};
-pub use topics::{MAX_DEPTH, TopicTree, topic_tree};
+pub use topics::{MAX_DEPTH, TopicTree, largest_topics, topic_tree};

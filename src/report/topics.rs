@@ -2,6 +2,7 @@
 
 use super::columns::{UNLIMITED, fit, fit_list, plain, width};
 use crate::network::Network;
+use crate::train::topic_marginals;
 use serde::Serialize;
 
 /// One topic of the hierarchy.
@@ -38,6 +39,18 @@ pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree>
     let roots = (0..graph.n_topics()).filter(|&topic| main_edge[topic].is_none());
     let depth = depth.min(MAX_DEPTH);
     roots.map(|topic| subtree(network, &main_edge, topic, network.weights.leak[topic], top, depth)).collect()
+}
+
+/// The topics that are on most often, by the probability of each under the network alone; `top` tokens each, no topics below.
+pub fn largest_topics(network: &Network, most: usize, top: usize) -> Vec<TopicTree> {
+    let marginals = topic_marginals(&network.graph, &network.weights);
+    let mut topics: Vec<usize> = (0..network.graph.n_topics()).collect();
+    topics.sort_by(|&a, &b| marginals[b].total_cmp(&marginals[a]).then(a.cmp(&b)));
+    let own = |&topic: &usize| {
+        let tree = subtree(network, &[], topic, 0.0, top, 1);
+        TopicTree { p: marginals[topic], also: Vec::new(), ..tree }
+    };
+    topics.iter().take(most).map(own).collect()
 }
 
 /// The edge from the strongest parent of every topic that has one.
@@ -80,7 +93,7 @@ fn subtree(
     let (topics, tokens) = children(network, topic);
     let name = |node: u32| network.names.of(node).to_owned();
     let (own, also): (Vec<_>, Vec<_>) =
-        topics.into_iter().partition(|&(_, child, edge)| main_edge[child as usize] == Some(edge));
+        topics.into_iter().partition(|&(_, child, edge)| main_edge.get(child as usize) == Some(&Some(edge)));
     let below = if depth > 1 { own } else { Vec::new() };
     TopicTree {
         topic: name(topic as u32),

@@ -22,6 +22,7 @@ mod infer_large;
 mod infer_outputs;
 mod infer_resume;
 mod infer_shards;
+mod library_run;
 mod likelihood;
 mod memory;
 mod model;

@@ -3,10 +3,28 @@
 use crate::cli::Common;
 use crate::cli::common::print;
 use anyhow::Result;
-use noisyor::report::{MAX_DEPTH, TopicTree, topic_tree};
+use noisyor::network::Network;
+use noisyor::report::{MAX_DEPTH, TopicTree, largest_topics, topic_tree};
 use noisyor::run::{Figures, RunConfig, Trained};
 use serde_json::json;
 use std::path::Path;
+
+/// Tokens of a topic that are shown.
+const TOKENS: usize = 8;
+/// A tree of more topics is too long to be read: then so many are shown, the largest.
+const MOST_TOPICS: usize = 60;
+const LARGEST: usize = 20;
+
+/// The topics, or the largest of many.
+fn topics(network: &Network, folder: &Path) -> String {
+    let n_topics = network.graph.n_topics();
+    if n_topics <= MOST_TOPICS {
+        return TopicTree::text(&topic_tree(network, TOKENS, MAX_DEPTH));
+    }
+    let largest = TopicTree::text(&largest_topics(network, LARGEST, TOKENS));
+    let folder = folder.display();
+    format!("{largest}the largest {LARGEST} of {n_topics} topics; all of them: noisyor topics {folder}\n")
+}
 
 /// Prints topics, bounds and the folder.
 pub(super) fn report(
@@ -34,7 +52,7 @@ pub(super) fn report(
             })
         ));
     }
-    let mut text = TopicTree::text(&topic_tree(network, 8, MAX_DEPTH)) + "\n";
+    let mut text = topics(network, folder) + "\n";
     if let Some(valid) = valid_elbo {
         text += &format!("held-out bound ({bound}) {valid:.4} nats a document, over {} documents\n", n_valid);
         if let Some(train) = outcome.metrics.as_ref().and_then(|m| m.train_elbo) {
