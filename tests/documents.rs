@@ -252,7 +252,7 @@ fn commands_have_the_options_they_are_shown_with() {
             for word in
                 words.iter().map(|word| word.trim_start_matches('[')).filter(|word| word.starts_with("--"))
             {
-                let option = word.split(['=', ']']).next().unwrap();
+                let option = word.split(['=', '[', ']']).next().unwrap();
                 if option.len() > 2 && !options.contains(option) {
                     faults.push(format!("{}: 'noisyor {name}' has no {option}", page.display()));
                 }
