@@ -1,5 +1,7 @@
 //! The documents: links lead somewhere, pages are in the table of contents, and commands have the options that they are shown with.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
