@@ -10,7 +10,7 @@ use crate::capacity::{Chooser, choice_work};
 use crate::error::{Error, Result};
 use crate::estep::EStep;
 use crate::monitor::Monitor;
-use crate::network::{Graph, Loaded, Names, Network, Weights, fingerprint};
+use crate::network::{Graph, Init, Loaded, Names, Network, Weights, fingerprint};
 use crate::structure::{graph_work, learn_graph};
 use crate::train::CheckedOptions;
 use crate::update::{Extended, extend};
@@ -56,6 +56,11 @@ impl Start {
         match &inputs.source {
             Source::Resumed(start) => Ok(start.clone()),
             Source::Given(Loaded { graph, names, weights, .. }) => {
+                if weights.is_some() && options.init != Init::Graph {
+                    let message = "the graph has weights: they are compared with, but training does not start from them; \
+                                   `init` graph would";
+                    working.observer.says(Level::Info, message);
+                }
                 let (graph, names, weights) = (graph.clone(), names.clone(), weights.clone());
                 Ok(Self { graph, names, weights, learning: None, n_docs })
             }
