@@ -70,6 +70,7 @@ fn run_slices(
     for items in slices {
         let work = Work {
             graph: &network.graph,
+            params,
             docs,
             items: &items,
             options,
@@ -83,7 +84,7 @@ fn run_slices(
             }
         });
         let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
-        stats.merge(&estep.run(&work, params, sink)?);
+        stats.merge(&estep.run(&work, sink)?);
         docs.corpus().release();
         before += items.len();
     }

@@ -195,7 +195,16 @@ fn mean_field(
     };
     // Progress is counted by documents sampled.
     let monitor = &Monitor::default();
-    let work = Work { graph: &network.graph, docs, items, options, gradients: false, kept_on: None, monitor };
-    estep.run(&work, params, Some(&mut collect))?;
+    let work = Work {
+        graph: &network.graph,
+        params,
+        docs,
+        items,
+        options,
+        gradients: false,
+        kept_on: None,
+        monitor,
+    };
+    estep.run(&work, Some(&mut collect))?;
     Ok(q)
 }

@@ -57,17 +57,9 @@ pub(super) fn device_need(
         let items = &part.first_slice[..part.first_slice.len().min(of_batch)];
         let n_copies = if options.clamp > 0 { PIECES } else { 1 };
         let items: Vec<Item> = items.iter().flat_map(|&item| std::iter::repeat_n(item, n_copies)).collect();
-        let plan = Plan {
-            options: options.clone(),
-            gradients,
-            keep_q: false,
-            pieces: options.clamp > 0,
-            begins_on: false,
-            keep_interest: options.clamp > 0,
-            n_topics: graph.n_topics() as u32,
-            n_edges: graph.n_edges() as u32,
-            n_levels,
-        };
+        let splits = options.clamp > 0;
+        let plan = Plan::new(graph, n_levels, options, gradients, false);
+        let plan = Plan { pieces: splits, keep_interest: splits, ..plan };
         let chunks = first_chunks(graph, docs, &items, options, gradients, limits);
         let size: usize = chunks.iter().map(Chunk::size).sum();
         let n_bytes: usize = chunks.iter().map(Chunk::n_bytes).sum();

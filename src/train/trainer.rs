@@ -257,7 +257,7 @@ impl<'a> Trainer<'a> {
         };
         let (stats, params) = self.run_slice(begin, &items)?;
         let n_docs = end - batch.docs.start;
-        let mut stats = match self.state.partial.take() {
+        let stats = match self.state.partial.take() {
             Some(Partial { stats: mut sums, .. }) => {
                 sums.merge(&stats);
                 sums
@@ -265,7 +265,7 @@ impl<'a> Trainer<'a> {
             None => stats,
         };
         if is_last {
-            stats.add_tail(&params);
+            let stats = stats.with_tail(&params);
             if let Some(held) = held {
                 self.fit_smoothing(Some(Counts::of(&self.state.weights, &stats)), held)?;
             }
@@ -348,8 +348,9 @@ impl<'a> Trainer<'a> {
         sink: Option<&mut Sink<'_>>,
     ) -> Result<Stats> {
         let (graph, options) = (&self.state.graph, &self.options.estep);
-        let work = Work { graph, docs: self.docs, items, options, gradients, kept_on, monitor: self.monitor };
-        let stats = self.estep.run(&work, params, sink)?;
+        let (docs, monitor) = (self.docs, self.monitor);
+        let work = Work { graph, params, docs, items, options, gradients, kept_on, monitor };
+        let stats = self.estep.run(&work, sink)?;
         self.docs.corpus().release();
         Ok(stats)
     }
@@ -404,12 +405,12 @@ impl<'a> Trainer<'a> {
 
     /// Smoothing as the documents held out ask for, whose sums these are, given the counts of the training documents: from the next
     /// weight step on.
-    fn fit_smoothing(&mut self, train: Option<Counts>, mut held: Stats) -> Result<()> {
+    fn fit_smoothing(&mut self, train: Option<Counts>, held: Stats) -> Result<()> {
         let State { graph, weights, smoothing, .. } = &mut self.state;
         let (Some(smoothing), Some(rates), Some(train)) = (smoothing, &self.rates, train) else {
             return Ok(());
         };
-        held.add_tail(&Params::derive(graph, weights, self.options.estep.bound)?);
+        let held = held.with_tail(&Params::derive(graph, weights, self.options.estep.bound)?);
         *smoothing = smoothing.fit(&HeldOut {
             graph,
             rates,

@@ -158,7 +158,7 @@ fn compare(
     let (chunks, graph) = (case.chunks(), &case.network.graph);
     let chunk = &chunks[0];
     let params = Params::derive(graph, &case.network.weights, case.options.bound).unwrap();
-    let plan = Plan::new(graph, &params, &case.options, true, true);
+    let plan = Plan::new(graph, params.n_levels, &case.options, true, true);
     let plan = Plan { pieces: case.options.clamp > 0, ..plan };
     let twins = &mut TwinMachine::new();
     load(twins, case, &plan, chunk);

@@ -78,7 +78,7 @@ impl Case {
         let chunk = chunks.next().unwrap();
         assert_eq!(chunk.n_docs(), docs.len(), "one chunk holds all of them");
         let options = EStepOptions { bound, start: Start::Best, ..EStepOptions::default() };
-        let plan = Plan::new(graph, params, &options, true, true);
+        let plan = Plan::new(graph, params.n_levels, &options, true, true);
         Self { name: format!("{name}, {bound}"), chunk, plan, network: network_words(graph, params) }
     }
 
