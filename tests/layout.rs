@@ -5,8 +5,8 @@ use bytemuck::Zeroable;
 use naga::{AddressSpace, Expression, Literal, Module, ScalarKind, StorageAccess, TypeInner};
 use noisyor::batch::{DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
 use noisyor::estep::PULL;
-use noisyor::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON};
 use noisyor::estep::cpu::{GROWTH, HOPE, MIN_GAIN, Q_ON};
+use noisyor::estep::device::twin::{CLAMPED_OFF, CLAMPED_ON};
 use noisyor::estep::device::{Access, Args, Array, EdgeState, KERNELS, Kernel, Lanes, Slot, WORKGROUP};
 use noisyor::numeric::{R_MIN, X_CAP};
 use std::collections::BTreeSet;
@@ -274,7 +274,7 @@ fn every_kernel_has_its_file_and_its_twin_and_every_file_its_kernel() {
     for kernel in KERNELS {
         let file = std::fs::read_to_string(folder("shaders").join(format!("{}.wgsl", kernel.name))).unwrap();
         Lanes::ALL.into_iter().for_each(|lanes| assert!(kernel.source(lanes).contains(&file), "{kernel:?}"));
-        assert!(folder("src/estep/cpu/twin").join(format!("{}.rs", kernel.name)).is_file(), "{kernel:?}");
+        assert!(folder("src/estep/device/twin").join(format!("{}.rs", kernel.name)).is_file(), "{kernel:?}");
     }
 }
 

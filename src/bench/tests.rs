@@ -3,7 +3,8 @@
 use super::{Contender, KernelTimes, Measured, OnDevice, Report, bench, n_runs};
 use crate::corpus::{Corpus, Item, align};
 use crate::error::Result;
-use crate::estep::cpu::{CpuEStep, twin::TwinMachine};
+use crate::estep::cpu::CpuEStep;
+use crate::estep::device::twin::TwinMachine;
 use crate::estep::device::{DeviceEStep, DeviceOptions, HostSpent, Spent};
 use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
 use crate::network::load_bytes;

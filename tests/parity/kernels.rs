@@ -2,7 +2,7 @@
 
 use super::*;
 use noisyor::estep::Params;
-use noisyor::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON};
+use noisyor::estep::device::twin::{CLAMPED_OFF, CLAMPED_ON};
 use noisyor::estep::device::{Access, Array, Dispatch, KERNELS, Machine, Plan, Read, network_words};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -150,7 +150,7 @@ fn lifted(slope: f32, a: f32) -> (f32, f32) {
 
 /// The same, less a.
 #[inline(always)]
-pub(super) fn lifted_beyond(slope: f32, a: f32) -> (f32, f32) {
+pub(in crate::estep) fn lifted_beyond(slope: f32, a: f32) -> (f32, f32) {
     let (e, one_minus_e) = exp_neg(a.min(X_CAP));
     let t = slope * one_minus_e;
     (log1p_pos(t), slope * e / (1.0 + t))

@@ -11,9 +11,9 @@ mod probe;
 mod q_sweep;
 mod r_update;
 mod reduce;
-pub mod twin;
 
 pub use document::Q_START;
+pub(super) use greedy::lifted_beyond;
 pub use greedy::{HOPE, MIN_GAIN, Q_ON};
 pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;

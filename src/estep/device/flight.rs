@@ -2,10 +2,10 @@
 //! bounds and sums. Where several starts are tried, all of that but the sums for each of them.
 
 use super::clamp::Setting;
+use super::twin::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
 use super::{Array, Dispatch, Fault, Machine, Plan, Read};
 use crate::batch::{Chunk, Rows};
 use crate::estep::MIN_BETTER;
-use crate::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
 use std::sync::Arc;
 
 /// Alternations, or rounds of a search, between two looks at which documents are done.

@@ -1,7 +1,7 @@
 //! The table of kernels: one row each, with its WGSL, its arrays and its twin on the CPU.
 
+use super::twin::{self, Memory};
 use super::{Args, Array};
-use crate::estep::cpu::twin::{self, Memory};
 
 /// Threads to a workgroup, in all kernels.
 pub const WORKGROUP: u32 = 64;

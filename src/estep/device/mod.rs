@@ -10,6 +10,7 @@ mod landing;
 mod machine;
 mod run;
 mod sequence;
+pub mod twin;
 
 pub use arrays::{Args, Array, EdgeState, Slot};
 pub use kernel::{
