@@ -16,7 +16,8 @@ use noisyor::batch::{Chunk, ChunkLimits, Chunks};
 use noisyor::corpus::Item;
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::cpu::{MIN_GAIN, Q_ON};
-use noisyor::estep::device::twin::{CLAMPED_OFF, CLAMPED_ON, TwinMachine};
+use noisyor::estep::device::marks::{CLAMPED_OFF, CLAMPED_ON};
+use noisyor::estep::device::twin::TwinMachine;
 use noisyor::estep::device::{
     Args, Array, DOC_BOUND, DeviceEStep, DeviceOptions, Dispatch, Fault, KERNELS, Lanes, MAX_GROUPS, Machine,
     Plan, Read, Spent, network_words,

@@ -2,7 +2,7 @@
 //! bounds and sums. Where several starts are tried, all of that but the sums for each of them.
 
 use super::clamp::Setting;
-use super::twin::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
+use super::marks::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
 use super::{Array, Dispatch, Fault, Machine, Plan, Read};
 use crate::batch::{Chunk, Rows};
 use crate::estep::MIN_BETTER;

@@ -8,9 +8,11 @@ mod flight;
 mod kernel;
 mod landing;
 mod machine;
+pub mod marks;
 mod run;
 mod sequence;
 pub mod twin;
+mod wgsl;
 
 pub use arrays::{Args, Array, EdgeState, Slot};
 pub use kernel::{
