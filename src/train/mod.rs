@@ -19,6 +19,7 @@ mod step;
 mod tensorboard;
 mod trainer;
 
+pub use crate::batch::SLICE_DOCS;
 pub use checkpoint::Checkpoint;
 pub(crate) use counts::Ledger;
 pub use event::{Event, Metrics, RefineStage};
@@ -36,4 +37,3 @@ pub use smoothing::Smoothing;
 pub use state::State;
 pub use step::Stepper;
 pub use tensorboard::EventFile;
-pub use trainer::SLICE_DOCS;

@@ -15,7 +15,7 @@ use common::gpu::gpu_machine;
 use common::*;
 use noisyor::batch::{Chunk, ChunkLimits};
 use noisyor::estep::device::twin::TwinMachine;
-use noisyor::estep::device::{Array, DeviceEStep, Dispatch, Fault, Machine, Plan, Read, Spent};
+use noisyor::estep::device::{Array, DeviceEStep, Dispatch, DispatchPlan, Fault, Machine, Read, Spent};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
 use noisyor::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Start, Work};
 use noisyor::{Error, Result};

@@ -19,7 +19,7 @@ pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;
 
 use super::{BlockSums, Bound, DocResults, EStep, EStepOptions, Sink, Start, Stats, Work};
-use crate::batch::{BLOCK_DOCS, Batch, Packer};
+use crate::batch::{BLOCK_DOCS, Batch, CPU_PART_SIZE, Packer};
 use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
 use crate::network::Graph;
@@ -32,14 +32,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Blocks a thread may be ahead of the one that is added up next: enough to keep all threads busy, few enough that
 /// their sums take little memory.
-const BLOCKS_AHEAD: usize = 16;
+pub const BLOCKS_AHEAD: usize = 16;
 /// The same where per-document results are kept: those take more.
 const BLOCKS_AHEAD_KEPT: usize = 2;
 /// Blocks after which pages of a mapped corpus are given back.
 const RELEASE_BLOCKS: usize = RELEASE_DOCS / BLOCK_DOCS;
-/// A block is packed in parts of about this many nodes and edges, so that a part stays in cache and a block of
-/// huge documents does not fill the memory.
-const PART_SIZE: usize = 1 << 16;
+/// Length of vectorised loops' groups: arrays are padded to whole groups, and a loop's length is a visible multiple of it, so that it
+/// leaves no scalar remainder, which would cost more than the padding.
+const GROUP: usize = 8;
 
 /// The CPU backend.
 #[derive(Debug, Default)]
@@ -161,7 +161,7 @@ impl Worker {
         let (mut kept, mut done) = (Kept::default(), 0);
         while done < items.len() {
             let rest = &items[done..];
-            let n_packed = self.packer.pack(work.graph, &work.docs, rest, PART_SIZE, &mut self.batch);
+            let n_packed = self.packer.pack(work.graph, &work.docs, rest, CPU_PART_SIZE, &mut self.batch);
             let sums = work.gradients.then_some(&mut self.sums);
             let kept_on = work.kept_on.map(|lists| lists.from(first_item + done));
             let Work { graph, params, options, .. } = *work;

@@ -8,7 +8,7 @@
 use super::flight::{Alternations, Landed};
 use super::landing::add_sums;
 use super::run::{DeviceEStep, Home, Pass};
-use super::{Machine, Plan};
+use super::{DispatchPlan, Machine};
 use crate::corpus::Item;
 use crate::error::Result;
 use crate::estep::cpu::not_finite;
@@ -198,7 +198,7 @@ impl<M: Machine> DeviceEStep<M> {
     /// Splits documents, all of them by their first topic, then by their second and so on.
     fn split(&mut self, work: &Work<'_>) -> Result<Vec<SplitDoc>> {
         let work = Work { gradients: false, ..*work };
-        let plan = Plan { keep_interest: true, ..Plan::of(&work, false) };
+        let plan = DispatchPlan { keep_interest: true, ..DispatchPlan::of(&work, false) };
         let mut wholes = Wholes { work, docs: Vec::new(), scratch: Pieces::default() };
         self.run_pass(&Pass { work, plan, pieces: None }, &mut wholes)?;
         let mut docs = wholes.docs;
@@ -270,7 +270,7 @@ impl<M: Machine> DeviceEStep<M> {
         keep_q: bool,
         home: &mut dyn Home,
     ) -> Result<()> {
-        let plan = Plan { pieces: true, ..Plan::of(work, keep_q) };
+        let plan = DispatchPlan { pieces: true, ..DispatchPlan::of(work, keep_q) };
         let work = Work { items: &listed.items, ..*work };
         self.run_pass(&Pass { work, plan, pieces: Some(&listed.settings) }, home)
     }

@@ -6,7 +6,7 @@ use super::clamp::Setting;
 use super::flight::{Flight, Landed};
 use super::landing::add;
 use super::twin::TwinMachine;
-use super::{Array, Fault, Machine, Plan, Spent, WORKGROUP, network_words};
+use super::{Array, DispatchPlan, Fault, Machine, Spent, WORKGROUP, network_words};
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::error::{Error, Result};
 use crate::estep::cpu::CpuEStep;
@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
 /// Chunks on the device at a time, if it has the memory: one is loaded and looked at while the other is computed.
-const N_SETS: usize = 2;
+pub const N_SETS: usize = 2;
 /// Chunks packed ahead.
 const N_AHEAD: usize = 1;
 /// Entries of a row at most: some devices (lavapipe) end loops after 65,535 iterations in all, without a word, and a kernel goes
@@ -73,7 +73,7 @@ pub struct DeviceEStep<M> {
 /// Items that go through the device together, and what is asked of them.
 pub(super) struct Pass<'a> {
     pub(super) work: Work<'a>,
-    pub(super) plan: Plan,
+    pub(super) plan: DispatchPlan,
     /// The settings of all items, where they are pieces of documents.
     pub(super) pieces: Option<&'a [Setting]>,
 }
@@ -326,7 +326,7 @@ impl<M: Machine> DeviceEStep<M> {
         next
     }
 
-    fn is_too_large(&self, plan: &Plan, chunk: &Chunk) -> bool {
+    fn is_too_large(&self, plan: &DispatchPlan, chunk: &Chunk) -> bool {
         if chunk.longest_row() > LONGEST_ROW {
             return true;
         }
@@ -406,7 +406,7 @@ impl<M: Machine> DeviceEStep<M> {
     /// Runs the E-step of whole documents.
     fn run_whole(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let begins_on = work.kept_on.is_some() && work.options.start.searches();
-        let plan = Plan { begins_on, ..Plan::of(work, sink.is_some()) };
+        let plan = DispatchPlan { begins_on, ..DispatchPlan::of(work, sink.is_some()) };
         let stats = Stats::new(work.graph, work.gradients);
         let mut whole = Whole { work, stats, sink };
         self.run_pass(&Pass { work: *work, plan, pieces: None }, &mut whole)?;

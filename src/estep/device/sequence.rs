@@ -10,7 +10,7 @@ use crate::network::Graph;
 
 /// What is the same for all chunks of a run.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct DispatchPlan {
     /// How to run.
     pub options: EStepOptions,
     /// Whether the gradient sums are wanted.
@@ -47,7 +47,7 @@ fn nodes(rows: &Rows) -> [Spans; 2] {
     [rows.several_parents, rows.few_parents]
 }
 
-impl Plan {
+impl DispatchPlan {
     /// The plan of an E-step of whole documents.
     pub fn of(work: &Work<'_>, keep_q: bool) -> Self {
         Self::new(work.graph, work.params.n_levels, work.options, work.gradients, keep_q)
