@@ -85,6 +85,7 @@ fn train_tiny20(case: &Case) {
             let items = Item::each(&options.split(docs.n_docs()).valid);
             let work = Work {
                 graph,
+                params: &params,
                 docs,
                 items: &items,
                 options: &full,
@@ -92,7 +93,7 @@ fn train_tiny20(case: &Case) {
                 kept_on: None,
                 monitor: &monitor,
             };
-            let stats = estep.run(&work, &params, None).expect("an E-step");
+            let stats = estep.run(&work, None).expect("an E-step");
             println!(
                 "{name:18} seed {seed}: -14.50 (tail) after {}, best {:.4} (tail) {:.4} (full) after {seconds:.2} s, {cpu:.2} CPU-s",
                 reached.map_or("never".into(), |s| format!("{s:.2} s")),

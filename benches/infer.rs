@@ -10,7 +10,7 @@ use common::Case;
 use cpu_time::ProcessTime;
 use noisyor::corpus::{Alignment, Corpus, align, native};
 use noisyor::estep::{DocResults, EStepOptions, Monitor, Params, cpu::CpuEStep};
-use noisyor::infer::{Batch, Job, Shard, run_range};
+use noisyor::infer::{Inference, Job, Shard, Task};
 use noisyor::network::{Network, load_model};
 use std::path::Path;
 use std::time::Instant;
@@ -94,13 +94,13 @@ impl<'a> Subject<'a> {
         if target.starts_with("E-step") {
             let mut nothing = |_: &DocResults<'_>| Ok(());
             let sink = (target != "E-step").then_some(&mut nothing as _);
-            run_range(network, docs, 0..*n_docs, options, &params, &mut estep, &monitor, sink)
-                .expect("an E-step");
+            let task = Task { network, params: &params, docs, options, monitor: &monitor };
+            task.run_range(0..*n_docs, &mut estep, sink).expect("an E-step");
         } else {
             let output = folder.path().join(format!("out.{target}"));
             let (shard, part_docs) = (Some(*shard), Job::PART_DOCS);
             let job = Job { network, docs, shard, options, threshold: 0.01, part_docs };
-            let mut batch = Batch::open(&output, job, "cpu", false, &mut |_| {}).expect("an output");
+            let mut batch = Inference::open(&output, job, "cpu", false, &mut |_| {}).expect("an output");
             batch.run(&mut estep, &monitor).expect("an E-step");
             batch.commit().expect("an output");
         }

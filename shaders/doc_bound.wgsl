@@ -1,9 +1,5 @@
 // A document's bound, without the constant of the empty document: the sum of its nodes' terms. One row is a document.
-
-@group(0) @binding(1) var<storage, read> docs: array<DocRecord>;
-@group(0) @binding(2) var<storage, read> rows: array<u32>;
-@group(0) @binding(3) var<storage, read> node_state: array<f32>;
-@group(0) @binding(4) var<storage, read_write> doc_bounds: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn doc_bound(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -1,12 +1,6 @@
 // N of an edge over one reduction block: the sum of its terms, document after document. One row is an edge that the block
 // touches: edge j of a touched node, whose places in the chunk are listed in `positions`.
-
-@group(0) @binding(1) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(2) var<storage, read> touched: array<TouchedRecord>;
-@group(0) @binding(3) var<storage, read> edge_owners: array<u32>;
-@group(0) @binding(4) var<storage, read> positions: array<u32>;
-@group(0) @binding(5) var<storage, read> edge_state: array<EdgeState>;
-@group(0) @binding(6) var<storage, read_write> edge_totals: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn edge_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

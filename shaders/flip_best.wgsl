@@ -4,15 +4,7 @@
 // - Else, if a topic is off on trial and that gained: the trial ends, and the climb goes on.
 // - Else the configuration is kept, or what was kept is taken back, and the next topic that is on, and not clamped, goes off on trial.
 // The log joint of the configuration that is kept (but for -W0 and the leaks' share) stands in doc_bounds.
-
-@group(0) @binding(1) var<storage, read> docs: array<DocRecord>;
-@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(4) var<storage, read> rows: array<u32>;
-@group(0) @binding(5) var<storage, read> edge_state: array<EdgeState>;
-@group(0) @binding(6) var<storage, read_write> doc_state: array<u32>;
-@group(0) @binding(7) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(8) var<storage, read_write> doc_bounds: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 // Whether an ancestor comes on with a topic that is off, and which.
 fn has_above(topic: u32) -> bool {

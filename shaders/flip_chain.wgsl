@@ -1,14 +1,7 @@
 // What a topic that is off is worth together with the best chain of ancestors that are off:
 // value_k = g_k + max(0, max over parents p that are off of (term_pk + value_p)). One row is a topic of one colour.
 // Which parent, counted among the topic's edges, or -1, takes the place of the first edge's r.
-
-@group(0) @binding(1) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(2) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(3) var<storage, read> rows: array<u32>;
-@group(0) @binding(4) var<storage, read> slots: array<Slot>;
-@group(0) @binding(5) var<storage, read> doc_state: array<u32>;
-@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn flip_chain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -1,13 +1,7 @@
 // What a topic on is worth over the topic off, all others held: g = beta(a) - S + the terms of its children that are on.
 // One row is a topic. What the topic's flip gains, g or -g, takes the place of the lift; g of a topic that is off, and of one that is on
 // its own part of the log joint, beta(a) - S, that of the log-odds. A topic that must stay off, or on, never gains.
-
-@group(0) @binding(1) var<storage, read> network: array<u32>;
-@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(3) var<storage, read> rows: array<u32>;
-@group(0) @binding(4) var<storage, read> slots: array<Slot>;
-@group(0) @binding(5) var<storage, read> doc_state: array<u32>;
-@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn flip_gain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -1,14 +1,7 @@
 // What a node says to its parents in the search: by how much beta(a) of the node grows if the parent comes on, or falls if it
 // goes off, with a = w0 + the weights of the parents that are on. One row is a node.
 // The terms stand in the slots; beta(a) - beta(w0) takes kappa's place.
-
-@group(0) @binding(1) var<storage, read> network: array<u32>;
-@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(4) var<storage, read> rows: array<u32>;
-@group(0) @binding(5) var<storage, read> doc_state: array<u32>;
-@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(7) var<storage, read_write> slots: array<Slot>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 // (beta(w0 + a) - beta(w0) - a, f'(w0 + a)) where the slope is f'(w0): with t = f'(w0) (1 - exp(-a)), log1p(t) and
 // f'(w0) exp(-a) / (1 + t). Without a, which may be large where a difference of two of these is small.

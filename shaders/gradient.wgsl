@@ -1,15 +1,7 @@
 // A node's gradient terms (Eqs. 13-16), times the document's count or the piece's weight: for every edge v q_k / (1 - exp(-u)); for the leak
 // v sum_k r [(1 - q_k) / (1 - exp(-w0)) + q_k / (1 - exp(-u))]; for a topic q. One row is a node.
 // 1 / (1 - exp(-u)) = (1 + f'(w0)) / (1 + t). The terms take the places of the gain, of kappa and of the log-odds.
-
-@group(0) @binding(1) var<storage, read> network: array<u32>;
-@group(0) @binding(2) var<storage, read> docs: array<DocRecord>;
-@group(0) @binding(3) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(4) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(5) var<storage, read> rows: array<u32>;
-@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
-@group(0) @binding(8) var<storage, read> doc_bounds: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

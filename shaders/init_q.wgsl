@@ -1,10 +1,6 @@
 // Where q begins: `q_start` for topics, as far from 1 for those that are marked as on, 1 for tokens. One row is a node. The document is
 // at work. Of the marks only those of clamped topics stay.
-
-@group(0) @binding(1) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(2) var<storage, read> rows: array<u32>;
-@group(0) @binding(3) var<storage, read_write> doc_state: array<atomic<u32>>;
-@group(0) @binding(4) var<storage, read_write> node_state: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn init_q(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

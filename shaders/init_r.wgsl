@@ -1,14 +1,6 @@
 // Where r begins: r = w q / sum w q, which is w / sum w where all q are the same (Sec. 4.1.3), and the edge terms there.
 // One row is a node. Also names the child of every slot, so that slots need not be uploaded. The document is at work.
-
-@group(0) @binding(1) var<storage, read> network: array<u32>;
-@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(4) var<storage, read> rows: array<u32>;
-@group(0) @binding(5) var<storage, read_write> doc_state: array<atomic<u32>>;
-@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
-@group(0) @binding(8) var<storage, read_write> slots: array<Slot>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn init_r(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -1,12 +1,6 @@
 // A node's terms of the bound (Eq. 9): v (beta - S + sum m q), for a topic less its share of the tail and plus its entropy.
 // One row is a node. The term takes kappa's place, which is no longer needed.
-
-@group(0) @binding(1) var<storage, read> network: array<u32>;
-@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(4) var<storage, read> rows: array<u32>;
-@group(0) @binding(5) var<storage, read> slots: array<Slot>;
-@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn node_bound(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

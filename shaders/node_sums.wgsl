@@ -1,10 +1,6 @@
 // Q and L of a node over one reduction block: the sums of its terms, document after document. One row is a node that the
 // block touches.
-
-@group(0) @binding(1) var<storage, read> touched: array<TouchedRecord>;
-@group(0) @binding(2) var<storage, read> positions: array<u32>;
-@group(0) @binding(3) var<storage, read> node_state: array<f32>;
-@group(0) @binding(4) var<storage, read_write> node_totals: array<vec2<f32>>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn node_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

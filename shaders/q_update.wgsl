@@ -1,13 +1,6 @@
 // q of the topics of one colour (Eqs. 11, 12): q = sigmoid(g / T). One row is a topic. Topics of a colour never read each
 // other's q. The log-odds of clamped topics are pulled up or down. A topic that moved more than the tolerance keeps its document at work for another alternation.
-
-@group(0) @binding(1) var<storage, read> network: array<u32>;
-@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(4) var<storage, read> rows: array<u32>;
-@group(0) @binding(5) var<storage, read> slots: array<Slot>;
-@group(0) @binding(6) var<storage, read_write> doc_state: array<atomic<u32>>;
-@group(0) @binding(7) var<storage, read_write> node_state: array<f32>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn q_update(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

@@ -1,16 +1,6 @@
 // One iteration of Eq. 10, plain or accelerated (src/estep/cpu/r_update.rs has the reasons), and the edge terms at the new
 // r. One row is a node.
-
-const GROWTH: f32 = 8.0;
-
-@group(0) @binding(1) var<storage, read> network: array<u32>;
-@group(0) @binding(2) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(3) var<storage, read> edges: array<EdgeRecord>;
-@group(0) @binding(4) var<storage, read> rows: array<u32>;
-@group(0) @binding(5) var<storage, read> doc_state: array<u32>;
-@group(0) @binding(6) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(7) var<storage, read_write> edge_state: array<EdgeState>;
-@group(0) @binding(8) var<storage, read_write> slots: array<Slot>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 // q a'(r); next to nothing is nothing.
 fn share_gain(q: f32, slope: f32) -> f32 {

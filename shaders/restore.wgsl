@@ -1,11 +1,5 @@
 // Takes q and r that were kept back, for documents with doc_state 1. One row is a node.
-
-@group(0) @binding(1) var<storage, read> nodes: array<NodeRecord>;
-@group(0) @binding(2) var<storage, read> rows: array<u32>;
-@group(0) @binding(3) var<storage, read> doc_state: array<u32>;
-@group(0) @binding(4) var<storage, read> kept: array<f32>;
-@group(0) @binding(5) var<storage, read_write> node_state: array<f32>;
-@group(0) @binding(6) var<storage, read_write> edge_state: array<EdgeState>;
+// Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
 fn restore(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {

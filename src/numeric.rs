@@ -18,10 +18,10 @@ pub const G_MIN: f32 = 1e-9;
 /// Weights below this are computed as this, so that `f'(w0)` and `w / sum w` stay finite in f32.
 pub const WEIGHT_MIN: f64 = 1e-30;
 
-const LOG2_E: f32 = std::f32::consts::LOG2_E;
+pub(crate) const LOG2_E: f32 = std::f32::consts::LOG2_E;
 // ln 2 in two parts, the first with its low bits zero, so that n * LN2_HI is exact for |n| < 2^9.
-const LN2_HI: f32 = 0.693_359_4;
-const LN2_LO: f32 = -2.121_944_4e-4;
+pub(crate) const LN2_HI: f32 = 0.693_359_4;
+pub(crate) const LN2_LO: f32 = -2.121_944_4e-4;
 // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
 const ROUND: f32 = 12_582_912.0;
 

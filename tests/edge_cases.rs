@@ -387,6 +387,7 @@ fn a_repeated_document_is_run_once_and_counted_often() {
     let monitor = &Monitor::default();
     let work = Work {
         graph: &network.graph,
+        params: &params,
         docs,
         items: &items,
         options: &options,
@@ -394,7 +395,7 @@ fn a_repeated_document_is_run_once_and_counted_often() {
         kept_on: None,
         monitor,
     };
-    let stats = CpuEStep::new().run(&work, &params, None).unwrap();
+    let stats = CpuEStep::new().run(&work, None).unwrap();
     assert_eq!((stats.n_items, stats.n_docs), (1, 1000.0));
     assert_close("mean", stats.elbo_mean(), elbo(&network, &[0], Bound::Tail), F64);
 }

@@ -107,9 +107,17 @@ impl Case {
         let graph = &self.network.graph;
         let params = Params::derive(graph, &self.network.weights, options.bound).expect("good weights");
         let docs = alignment.docs(&self.corpus);
-        let work =
-            Work { graph, docs, items, options, gradients, kept_on: None, monitor: &Monitor::default() };
+        let work = Work {
+            graph,
+            params: &params,
+            docs,
+            items,
+            options,
+            gradients,
+            kept_on: None,
+            monitor: &Monitor::default(),
+        };
         let mut estep = CpuEStep::new();
-        Timing::of(n, || estep.run(&work, &params, None).expect("an E-step"))
+        Timing::of(n, || estep.run(&work, None).expect("an E-step"))
     }
 }

@@ -1,13 +1,6 @@
 // The f32 functions of src/numeric.rs: the same series, since built-in logarithms are good to three digits near 1.
 // `fma` may or may not be fused; n * LN2_HI is exact either way, because LN2_HI's low bits are zero.
 
-const X_CAP: f32 = 80.0;
-const R_MIN: f32 = 1e-20;
-const G_MIN: f32 = 1e-9;
-const LOG2_E: f32 = 1.44269504;
-const LN2_HI: f32 = 0.693359375;
-const LN2_LO: f32 = -2.12194440e-4;
-
 // (exp(-x), 1 - exp(-x)) for x in [0, X_CAP].
 fn exp_neg(x: f32) -> vec2<f32> {
     let n = round(x * -LOG2_E);

@@ -1,8 +1,6 @@
 // Arguments of a dispatch and the records of src/batch/layout.rs. A kernel works on rows: a row is a node, a document, or an
 // edge or node whose terms are added up. Every kernel is compiled twice: with thread_rows.wgsl, one thread a row, and with group_rows.wgsl, one workgroup
-// a long row.
-
-const WORKGROUP: u32 = 64u;
+// a long row. Constants and arrays are declared by src/estep/device/wgsl.rs.
 
 struct Args {
     // Rows of this dispatch: `n_rows` from `row_begin` on.
@@ -23,7 +21,7 @@ struct Args {
     inverse_temperature: f32,
     // q of topics to begin with.
     q_start: f32,
-    // 1: documents are pieces, with clamped topics (clamps.wgsl) and weights that stand in doc_bounds before the sums. Of init_q: the
+    // 1: documents are pieces, with clamped topics (src/estep/pieces.rs) and weights that stand in doc_bounds before the sums. Of init_q: the
     // host has marked topics.
     pieces: u32,
 }

@@ -2,17 +2,15 @@
 //! sums are the same whatever the number of threads or the size of the chunks.
 
 use super::chunk::Part;
-use super::{BLOCK_DOCS, Chunk, Packer};
+use super::{BLOCK_DOCS, Chunk, DEVICE_PART_SIZE, Packer};
 use crate::corpus::{Docs, Item};
 use crate::network::Graph;
 use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// A part is packed at once: at most so many documents, ended early at so many nodes and edges. Where every document holds all
-/// topics a part has fewer documents to begin with.
+/// Documents of a part at most.
 const PART_DOCS: usize = BLOCK_DOCS;
-const PART_SIZE: usize = 1 << 17;
 /// Documents that a thread packs in one round at most.
 const ROUND_DOCS: usize = 512;
 
@@ -60,7 +58,7 @@ impl<'a> Chunks<'a> {
     ) -> Self {
         let (next_to_pack, next_item) = (first_item, first_item);
         let n_topics = graph.n_topics();
-        let fitting = PART_SIZE / (n_topics + graph.edge_offsets()[n_topics] as usize).max(1);
+        let fitting = DEVICE_PART_SIZE / (n_topics + graph.edge_offsets()[n_topics] as usize).max(1);
         let part_docs = if full { 1 << fitting.clamp(1, PART_DOCS).ilog2() } else { PART_DOCS };
         let (parts, packers, spare) = (VecDeque::new(), Vec::new(), Mutex::default());
         Self {
@@ -165,7 +163,7 @@ fn pack_parts(
     let (mut parts, mut done) = (Vec::new(), 0);
     while done < items.len() {
         let mut part = spare.lock().unwrap_or_else(|e| e.into_inner()).pop().unwrap_or_default();
-        done += packer.pack(graph, docs, &items[done..], PART_SIZE, &mut part.batch);
+        done += packer.pack(graph, docs, &items[done..], DEVICE_PART_SIZE, &mut part.batch);
         part.lists.fill(&part.batch, graph.n_colours());
         parts.push(part);
     }

@@ -1,7 +1,7 @@
 //! What a backend answered, and whether two backends answered the same.
 
 use crate::error::Result;
-use crate::estep::{DocResults, EStep, Params, Stats, Work};
+use crate::estep::{DocResults, EStep, Stats, Work};
 use serde::Serialize;
 
 /// Relative difference of mean bounds up to which they are the same.
@@ -33,14 +33,14 @@ pub struct Difference {
 
 impl Answers {
     /// Runs a backend and keeps what it answers.
-    pub(super) fn of(estep: &mut (impl EStep + ?Sized), work: &Work<'_>, params: &Params) -> Result<Self> {
+    pub(super) fn of(estep: &mut (impl EStep + ?Sized), work: &Work<'_>) -> Result<Self> {
         let mut answers = Self::default();
         let mut keep = |results: &DocResults<'_>| {
             answers.topics.extend_from_slice(results.topics);
             answers.q.extend_from_slice(results.q);
             Ok(())
         };
-        let stats = estep.run(work, params, Some(&mut keep))?;
+        let stats = estep.run(work, Some(&mut keep))?;
         Ok(Self { stats, ..answers })
     }
 

@@ -12,7 +12,7 @@ pub use report::{KernelSpent, KernelTimes, OnDevice, Report, Row, Speedup, Sprea
 use crate::error::{Error, Result};
 use crate::estep::cpu::CpuEStep;
 use crate::estep::device::{DeviceEStep, HostSpent, Machine, Spent};
-use crate::estep::{EStep, Params, Stats, Work};
+use crate::estep::{EStep, Stats, Work};
 use answers::Answers;
 use cpu_time::ProcessTime;
 use std::time::Instant;
@@ -69,10 +69,10 @@ struct Run {
 }
 
 impl Run {
-    fn of(estep: &mut dyn Measured, work: &Work<'_>, params: &Params) -> Result<Self> {
+    fn of(estep: &mut dyn Measured, work: &Work<'_>) -> Result<Self> {
         estep.take_spent();
         let (cpu, wall) = (ProcessTime::now(), Instant::now());
-        let stats = estep.run(work, params, None)?;
+        let stats = estep.run(work, None)?;
         let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
         let mut totals = Stats::default();
         totals.add_totals(&stats);
@@ -94,7 +94,6 @@ pub fn n_runs(contenders: &[Contender], n_repeats: usize) -> usize {
 /// machine that slows down does so for all of them. `tell` hears what runs.
 pub fn bench(
     work: &Work<'_>,
-    params: &Params,
     n_repeats: usize,
     contenders: &mut [Contender],
     tell: &mut dyn FnMut(&str),
@@ -108,7 +107,7 @@ pub fn bench(
     let mut answers = Vec::new();
     for contender in contenders.iter_mut() {
         tell(&format!("warming up {}", contender.name));
-        answers.push(Answers::of(contender.estep.as_mut(), work, params)?);
+        answers.push(Answers::of(contender.estep.as_mut(), work)?);
     }
     let mut measured: Vec<(usize, bool, Vec<Run>)> = Vec::new();
     for (at, contender) in contenders.iter().enumerate() {
@@ -121,7 +120,7 @@ pub fn bench(
                 tell(&format!("run {repeat} of {n_repeats}: {name}"));
                 estep.forget_packed();
             }
-            runs.push(Run::of(estep.as_mut(), work, params)?);
+            runs.push(Run::of(estep.as_mut(), work)?);
         }
     }
     let mut rows: Vec<Row> = Vec::new();

@@ -3,7 +3,8 @@
 use super::{Contender, KernelTimes, Measured, OnDevice, Report, bench, n_runs};
 use crate::corpus::{Corpus, Item, align};
 use crate::error::Result;
-use crate::estep::cpu::{CpuEStep, twin::TwinMachine};
+use crate::estep::cpu::CpuEStep;
+use crate::estep::device::twin::TwinMachine;
 use crate::estep::device::{DeviceEStep, DeviceOptions, HostSpent, Spent};
 use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
 use crate::network::load_bytes;
@@ -27,7 +28,7 @@ impl EStep for Wrong {
         "wrong".to_owned()
     }
 
-    fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let (q_wrong, silent) = (self.q, self.silent);
         let mut forward = sink.map(|sink| {
             move |results: &DocResults<'_>| {
@@ -36,7 +37,7 @@ impl EStep for Wrong {
             }
         });
         let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
-        let mut stats = self.cpu.run(work, params, sink)?;
+        let mut stats = self.cpu.run(work, sink)?;
         stats.elbo_sum *= 1.0 + self.bound_share;
         stats.edge[0] *= 1.0 + self.sum_share;
         Ok(stats)
@@ -68,6 +69,7 @@ fn measure(n_docs: usize, n_repeats: usize, contenders: &mut [Contender]) -> (Re
     let docs = alignment.docs(&corpus);
     let work = Work {
         graph: &graph,
+        params: &params,
         docs,
         items: &items,
         options: &options,
@@ -76,7 +78,7 @@ fn measure(n_docs: usize, n_repeats: usize, contenders: &mut [Contender]) -> (Re
         monitor: &monitor,
     };
     let mut told = Vec::new();
-    let report = bench(&work, &params, n_repeats, contenders, &mut |what| told.push(what.to_owned()));
+    let report = bench(&work, n_repeats, contenders, &mut |what| told.push(what.to_owned()));
     if report.is_ok() {
         let n_docs_run = monitor.docs_done.into_inner() as usize;
         assert_eq!(n_docs_run, n_docs * n_runs(contenders, n_repeats), "what progress is measured by");

@@ -10,7 +10,8 @@ use anyhow::Result;
 use clap::ValueEnum;
 use noisyor::bench::{Contender, Report, bench, n_runs};
 use noisyor::corpus::{Corpus, Item, align, sample_corpus, sample_network};
-use noisyor::estep::cpu::{CpuEStep, twin::TwinMachine};
+use noisyor::estep::cpu::CpuEStep;
+use noisyor::estep::device::twin::TwinMachine;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
 use noisyor::estep::{EStepOptions, Monitor, Params, Work};
@@ -108,12 +109,20 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let graph = &network.graph;
     let params = Params::derive(graph, &network.weights, options.bound)?;
     let (docs, gradients) = (alignment.docs(&corpus), !args.no_gradients);
-    let work =
-        Work { graph, docs, items: &items, options: &options, gradients, kept_on: None, monitor: &monitor };
+    let work = Work {
+        graph,
+        params: &params,
+        docs,
+        items: &items,
+        options: &options,
+        gradients,
+        kept_on: None,
+        monitor: &monitor,
+    };
 
     let n_docs_run = n_docs * n_runs(&contenders, args.repeat);
     let progress = Progress::start(common, &monitor, "measuring", n_docs_run as u64);
-    let report = bench(&work, &params, args.repeat, &mut contenders, &mut |what| progress.line(what))?;
+    let report = bench(&work, args.repeat, &mut contenders, &mut |what| progress.line(what))?;
     drop(progress);
     let output = Output {
         input,
@@ -272,6 +281,7 @@ mod tests {
         let (graph, docs) = (&network.graph, alignment.docs(&corpus));
         let work = Work {
             graph,
+            params: &params,
             docs,
             items: &items,
             options: &options,
@@ -280,7 +290,7 @@ mod tests {
             monitor: &monitor,
         };
         let cpu = Contender { name: "cpu".into(), device: String::new(), estep: Box::new(CpuEStep::new()) };
-        let mut report = bench(&work, &params, 1, &mut [cpu], &mut |_| ()).unwrap();
+        let mut report = bench(&work, 1, &mut [cpu], &mut |_| ()).unwrap();
         assert!(verdict(&report).is_ok());
 
         let mut wrong = report.rows[0].clone();

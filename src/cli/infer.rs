@@ -7,7 +7,7 @@ use super::{Common, progress::Progress};
 use anyhow::Result;
 use noisyor::Error;
 use noisyor::corpus::Verifying;
-use noisyor::infer::{Batch, Job, OutputFormat, Shard};
+use noisyor::infer::{Inference, Job, OutputFormat, Shard};
 use noisyor::network::load_model;
 use serde_json::json;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         part_docs: args.part_docs.max(1),
     };
     let mut batch =
-        Batch::open(&output, job, &estep.name(), args.resume, &mut |message| common.warn(message))?;
+        Inference::open(&output, job, &estep.name(), args.resume, &mut |message| common.warn(message))?;
     let (n_docs, n_before) = (batch.n_docs(), batch.n_done_before());
     let mut start = Instant::now();
     let mut work = || {

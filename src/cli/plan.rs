@@ -9,7 +9,7 @@ use anyhow::Result;
 use cpu_time::ProcessTime;
 use noisyor::Error;
 use noisyor::network::load;
-use noisyor::plan::{Plan, Seconds, available_memory, plan};
+use noisyor::plan::{Plan, Planned, Seconds, available_memory, plan};
 use noisyor::run::NetworkSource;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -72,7 +72,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let reading = Seconds { wall: wall.elapsed().as_secs_f64(), cpu: cpu.elapsed().as_secs_f64() };
     let docs = alignment.docs(&corpus);
     let progress = Progress::open(common, &monitor, "rehearsing");
-    let planned = plan(&network, docs, &options, estep.as_mut(), device, reading, args.seconds, &monitor)?;
+    let training = Planned { network: &network, docs, options: &options, device, reading };
+    let planned = plan(&training, estep.as_mut(), args.seconds, &monitor)?;
     drop(progress);
     let available = available_memory();
     let least = planned.memory.least(corpus.is_mapped());

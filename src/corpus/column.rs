@@ -10,18 +10,18 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) enum Column<T> {
     Owned(Vec<T>),
-    Mapped(Part<T>),
+    Mapped(MappedNumbers<T>),
 }
 
-/// Bytes of a mapped file that are aligned and whole numbers: [`Part::new`] checks that.
+/// Bytes of a mapped file that are aligned and whole numbers: [`MappedNumbers::new`] checks that.
 #[derive(Debug, Clone)]
-pub(super) struct Part<T> {
+pub(super) struct MappedNumbers<T> {
     map: Arc<Mmap>,
     range: Range<usize>,
     numbers: PhantomData<T>,
 }
 
-impl<T: AnyBitPattern> Part<T> {
+impl<T: AnyBitPattern> MappedNumbers<T> {
     /// None if the range is not in the file, not aligned, or no whole number of `T`.
     pub(super) fn new(map: &Arc<Mmap>, range: Range<usize>) -> Option<Self> {
         bytemuck::try_cast_slice::<u8, T>(map.get(range.clone())?).ok()?;

@@ -1,6 +1,6 @@
 //! Arrays, words, phrases and the choice of a vocabulary against what is plainly right.
 
-use super::column::{Column, Part, Strings};
+use super::column::{Column, MappedNumbers, Strings};
 use super::native::NativeWriter;
 use super::text::phrases::{Neighbours, join};
 use super::text::{split_words, to_lower_case};
@@ -112,9 +112,9 @@ fn a_mapped_column_is_copied_before_it_grows() {
     for (range, good) in
         [(0..800, true), (8..16, true), (0..0, true), (0..801, false), (4..12, false), (0..12, false)]
     {
-        assert_eq!(Part::<u64>::new(&map, range.clone()).is_some(), good, "{range:?}");
+        assert_eq!(MappedNumbers::<u64>::new(&map, range.clone()).is_some(), good, "{range:?}");
     }
-    let mut column = Column::Mapped(Part::<u64>::new(&map, 80..800).unwrap());
+    let mut column = Column::Mapped(MappedNumbers::<u64>::new(&map, 80..800).unwrap());
     assert_eq!(column[..], numbers[10..]);
     let before = column.clone();
     column.to_mut().push(7);

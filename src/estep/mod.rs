@@ -15,17 +15,19 @@ pub use on_lists::{OnLists, OnListsReader};
 pub use options::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, MIN_BETTER, Start, Temper};
 pub use params::Params;
 pub use pieces::PULL;
-pub use stats::{BlockSums, Stats};
+pub use stats::{BlockSums, Stats, StepSums};
 
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
 use crate::network::Graph;
 
-/// What to run: documents of a corpus under a graph.
+/// What to run: documents of a corpus under a network.
 #[derive(Clone, Copy)]
 pub struct Work<'a> {
     /// The graph.
     pub graph: &'a Graph,
+    /// What was derived of its weights.
+    pub params: &'a Params,
     /// The documents.
     pub docs: Docs<'a>,
     /// Which of them, and how often each counts.
@@ -77,5 +79,5 @@ pub trait EStep {
     fn name(&self) -> String;
 
     /// Runs the E-step; `sink` gets per-document results where it is given.
-    fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats>;
+    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats>;
 }

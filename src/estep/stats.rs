@@ -4,7 +4,8 @@ use super::Params;
 use crate::network::Graph;
 use serde::{Deserialize, Serialize};
 
-/// Sums over a batch of D documents, each counted as often as its item says.
+/// Sums over D documents, each counted as often as its item says, and over the topics of their local models. Sums of several
+/// slices of a batch are merged; a weight step takes them by [`Stats::with_tail`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// D.
@@ -29,6 +30,19 @@ pub struct Stats {
     pub n_edges: u64,
     /// Positive-edge updates: edges times alternations.
     pub n_edge_updates: u64,
+}
+
+/// What a weight step is computed from: sums over documents and all topics, those outside H_d included. Only [`Stats::with_tail`]
+/// makes it, so nobody can leave the free tail out or add it twice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepSums(Stats);
+
+impl std::ops::Deref for StepSums {
+    type Target = Stats;
+
+    fn deref(&self) -> &Stats {
+        &self.0
+    }
 }
 
 /// Sums over one block of documents: only the nodes that it touched.
@@ -117,13 +131,15 @@ impl Stats {
         if self.n_docs > 0.0 { self.elbo_sum / self.n_docs } else { 0.0 }
     }
 
-    /// Adds the free tail's share of the gradients: a topic is outside H_d in `D - n_k` documents, each time
-    /// with probability `q0_k`, switched on by its leak alone: `1 / (1 - exp(-w0)) = 1 + f'(w0)`.
-    pub fn add_tail(&mut self, params: &Params) {
+    /// With the free tail's share of the gradients: a topic is outside H_d in `D - n_k` documents, each time
+    /// with probability `q0_k`, switched on by its leak alone: `1 / (1 - exp(-w0)) = 1 + f'(w0)`. Once for a batch, after its last
+    /// slice.
+    pub fn with_tail(mut self, params: &Params) -> StepSums {
         for (topic, &q0) in params.tail_q.iter().enumerate() {
             let outside = (self.n_docs - self.topic_docs[topic]) * q0;
             self.topic_q[topic] += outside;
             self.leak[topic] += outside * (1.0 + f64::from(params.slope[topic]));
         }
+        StepSums(self)
     }
 }

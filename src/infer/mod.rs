@@ -1,24 +1,37 @@
 //! Batch inference: the bound and the topic probabilities of every document, written as they come, in memory that does not
 //! depend on how many there are.
 
-mod batch;
+mod inference;
 mod output;
 mod parts;
 mod records;
 mod shard;
 
-pub use batch::{Batch, Job};
+pub use inference::{Inference, Job};
 pub use output::{OutputFormat, tsv_field};
 pub use shard::Shard;
 
+use crate::batch::SLICE_DOCS;
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
 use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
 use crate::network::Network;
 use std::ops::Range;
 
-/// Documents whose list of items is made at a time.
-const SLICE_DOCS: usize = 1 << 17;
+/// What is the same for all E-steps of an inference.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The model.
+    pub network: &'a Network,
+    /// What was derived of its weights.
+    pub params: &'a Params,
+    /// The documents.
+    pub docs: Docs<'a>,
+    /// How the E-step is run.
+    pub options: &'a EStepOptions,
+    /// Progress out, stop requests in.
+    pub monitor: &'a Monitor,
+}
 
 /// Runs the E-step, without gradients, over the given documents of a corpus; `sink` gets their results in order.
 pub fn run(
@@ -31,61 +44,55 @@ pub fn run(
     sink: Option<&mut Sink<'_>>,
 ) -> Result<(Stats, Params)> {
     let params = Params::derive(&network.graph, &network.weights, options.bound)?;
-    let slices = doc_ixs.chunks(SLICE_DOCS).map(Item::each);
-    let stats = run_slices(network, docs, slices, options, &params, estep, monitor, sink)?;
+    let task = Task { network, params: &params, docs, options, monitor };
+    let stats = task.run_slices(doc_ixs.chunks(SLICE_DOCS).map(Item::each), estep, sink)?;
     Ok((stats, params))
 }
 
-/// The same over a range of documents, without a list of them; `first_item` of the results counts from the range's start.
-#[allow(clippy::too_many_arguments)]
-pub fn run_range(
-    network: &Network,
-    docs: Docs<'_>,
-    range: Range<usize>,
-    options: &EStepOptions,
-    params: &Params,
-    estep: &mut dyn EStep,
-    monitor: &Monitor,
-    sink: Option<&mut Sink<'_>>,
-) -> Result<Stats> {
-    let slices = range.clone().step_by(SLICE_DOCS).map(|begin| {
-        let slice = begin..range.end.min(begin + SLICE_DOCS);
-        slice.map(|doc_ix| Item { doc_ix: doc_ix as u32, count: 1 }).collect()
-    });
-    run_slices(network, docs, slices, options, params, estep, monitor, sink)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn run_slices(
-    network: &Network,
-    docs: Docs<'_>,
-    slices: impl Iterator<Item = Vec<Item>>,
-    options: &EStepOptions,
-    params: &Params,
-    estep: &mut dyn EStep,
-    monitor: &Monitor,
-    mut sink: Option<&mut Sink<'_>>,
-) -> Result<Stats> {
-    let (mut stats, mut before) = (Stats::default(), 0);
-    for items in slices {
-        let work = Work {
-            graph: &network.graph,
-            docs,
-            items: &items,
-            options,
-            gradients: false,
-            kept_on: None,
-            monitor,
-        };
-        let mut forward = sink.as_mut().map(|sink| {
-            move |results: &DocResults<'_>| {
-                sink(&DocResults { first_item: before + results.first_item, ..*results })
-            }
+impl Task<'_> {
+    /// The same over a range of documents, without a list of them; `first_item` of the results counts from the range's start.
+    pub fn run_range(
+        &self,
+        range: Range<usize>,
+        estep: &mut dyn EStep,
+        sink: Option<&mut Sink<'_>>,
+    ) -> Result<Stats> {
+        let slices = range.clone().step_by(SLICE_DOCS).map(|begin| {
+            let slice = begin..range.end.min(begin + SLICE_DOCS);
+            slice.map(|doc_ix| Item { doc_ix: doc_ix as u32, count: 1 }).collect()
         });
-        let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
-        stats.merge(&estep.run(&work, params, sink)?);
-        docs.corpus().release();
-        before += items.len();
+        self.run_slices(slices, estep, sink)
     }
-    Ok(stats)
+
+    fn run_slices(
+        &self,
+        slices: impl Iterator<Item = Vec<Item>>,
+        estep: &mut dyn EStep,
+        mut sink: Option<&mut Sink<'_>>,
+    ) -> Result<Stats> {
+        let Self { network, params, docs, options, monitor } = *self;
+        let (mut stats, mut before) = (Stats::default(), 0);
+        for items in slices {
+            let work = Work {
+                graph: &network.graph,
+                params,
+                docs,
+                items: &items,
+                options,
+                gradients: false,
+                kept_on: None,
+                monitor,
+            };
+            let mut forward = sink.as_mut().map(|sink| {
+                move |results: &DocResults<'_>| {
+                    sink(&DocResults { first_item: before + results.first_item, ..*results })
+                }
+            });
+            let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
+            stats.merge(&estep.run(&work, sink)?);
+            docs.corpus().release();
+            before += items.len();
+        }
+        Ok(stats)
+    }
 }

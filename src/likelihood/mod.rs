@@ -26,8 +26,8 @@ use std::sync::atomic::Ordering;
 pub const SAMPLES: usize = 100;
 /// Topics times documents whose q is kept at a time.
 const SLICE_Q: usize = 1 << 22;
-/// Documents of a slice at most: between slices stop requests are looked at while E-steps run.
-const SLICE_DOCS: usize = 1024;
+/// Documents whose q is kept at a time at most: between them stop requests are looked at while E-steps run.
+const MOST_DOCS: usize = 1024;
 
 /// How samples are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ pub fn estimate(
     let sums = Sums::new(network);
     let estep_options = EStepOptions { bound: Bound::Full, ..options.estep.clone() };
     let params = Params::derive(&network.graph, &network.weights, Bound::Full)?;
-    let slice = (SLICE_Q / network.graph.n_topics().max(1)).clamp(1, SLICE_DOCS);
+    let slice = (SLICE_Q / network.graph.n_topics().max(1)).clamp(1, MOST_DOCS);
     let mut estimates = Vec::with_capacity(items.len());
     for items in items.chunks(slice) {
         monitor.go_on()?;
@@ -195,7 +195,16 @@ fn mean_field(
     };
     // Progress is counted by documents sampled.
     let monitor = &Monitor::default();
-    let work = Work { graph: &network.graph, docs, items, options, gradients: false, kept_on: None, monitor };
-    estep.run(&work, params, Some(&mut collect))?;
+    let work = Work {
+        graph: &network.graph,
+        params,
+        docs,
+        items,
+        options,
+        gradients: false,
+        kept_on: None,
+        monitor,
+    };
+    estep.run(&work, Some(&mut collect))?;
     Ok(q)
 }

@@ -31,7 +31,7 @@ pub(super) struct Block {
 
 /// A document's share in a component.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Part {
+pub(super) struct Responsibility {
     /// The document, as a place in its block or slice.
     pub(super) item: u32,
     pub(super) component: u32,
@@ -60,7 +60,12 @@ impl Scores {
     }
 
     /// log p(d) of every document of a block, and their shares in components.
-    pub(super) fn run(&self, block: &Block, scratch: &mut Vec<f32>, parts: &mut Vec<Part>) -> Vec<f64> {
+    pub(super) fn run(
+        &self,
+        block: &Block,
+        scratch: &mut Vec<f32>,
+        parts: &mut Vec<Responsibility>,
+    ) -> Vec<f64> {
         let mut log_p = Vec::with_capacity(block.ends.len());
         run(self, block, scratch, parts, &mut log_p);
         log_p
@@ -69,7 +74,13 @@ impl Scores {
 
 /// Everything called from here is inlined, so that it is compiled for the widest vectors this machine has.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
-fn run(scores: &Scores, block: &Block, scratch: &mut Vec<f32>, parts: &mut Vec<Part>, log_p: &mut Vec<f64>) {
+fn run(
+    scores: &Scores,
+    block: &Block,
+    scratch: &mut Vec<f32>,
+    parts: &mut Vec<Responsibility>,
+    log_p: &mut Vec<f64>,
+) {
     let (width, mut begin) = (scores.width, 0);
     for (item, &end) in block.ends.iter().enumerate() {
         scratch.clear();
@@ -98,7 +109,7 @@ fn run(scores: &Scores, block: &Block, scratch: &mut Vec<f32>, parts: &mut Vec<P
             if lanes.iter().any(|&e| e >= least) {
                 for (lane, &e) in lanes.iter().enumerate().filter(|(_, e)| **e >= least) {
                     let component = (at * LANES + lane) as u32;
-                    parts.push(Part { item: item as u32, component, share: e * scale });
+                    parts.push(Responsibility { item: item as u32, component, share: e * scale });
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! EM: documents are shared out among components, and components become what their documents hold.
 
-use super::estep::{Block, Part, Scores};
+use super::estep::{Block, Responsibility, Scores};
 use super::{Mixture, MixtureOptions};
 use crate::corpus::{Docs, Item, RELEASE_DOCS, token_frequency};
 use crate::error::{Error, Result};
@@ -221,7 +221,7 @@ impl<'a> Data<'a> {
             let Some(counts) = &mut counts else { continue };
             let mut of_component: Vec<Vec<(Item, f64)>> = vec![Vec::new(); counts.docs.len()];
             for (items, (_, parts)) in items.chunks(BLOCK).zip(&blocks) {
-                for &Part { item, component, share } in parts {
+                for &Responsibility { item, component, share } in parts {
                     let item = items[item as usize];
                     of_component[component as usize].push((item, f64::from(share) * f64::from(item.count)));
                 }

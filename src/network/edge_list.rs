@@ -3,7 +3,7 @@
 //! A name that never is a parent is a token. A line with an empty parent gives a leak. Lines that start
 //! with `#` are comments. Nodes are numbered in the order in which they first appear.
 
-use super::file::{Parts, Places};
+use super::file::{ANY_WEIGHT, Parts, Places};
 use super::{Names, Network};
 use crate::error::Result;
 use crate::faults::{Faults, shown};
@@ -16,9 +16,6 @@ struct Line<'a> {
     child: &'a str,
     weight: Option<f64>,
 }
-
-/// Stands for a weight that was a fault, so that the rest of its line can still be checked.
-const ANY_WEIGHT: f64 = 1.0;
 
 /// A line; none where it is not even known which nodes it is about.
 fn parse_line<'a>(number: u64, line: &'a str, faults: &mut Faults) -> Result<Option<Line<'a>>> {

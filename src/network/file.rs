@@ -10,6 +10,10 @@ use std::path::Path;
 
 /// Larger files are taken for a mistake: at 12 bytes an edge this is a billion edges.
 pub(super) const MAX_BYTES: u64 = 1 << 34;
+/// What JSON and safetensors files say they are.
+pub(super) const FORMAT: &str = "noisyor-model";
+/// Stands for a weight that was a fault, so that the rest can still be checked.
+pub(super) const ANY_WEIGHT: f64 = 1.0;
 
 const NO_WEIGHTS: &str =
     "this is a graph without weights (every edge and every leak needs one); train it first";

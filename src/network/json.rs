@@ -1,13 +1,12 @@
 //! Models and graphs as JSON, the interchange format.
 
-use super::file::{Parts, Places};
+use super::file::{ANY_WEIGHT, FORMAT, Parts, Places};
 use super::{Names, Network, fingerprint};
 use crate::faults::{Faults, shown};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-const FORMAT: &str = "noisyor-model";
 const VERSION: u64 = 1;
 
 #[derive(Serialize)]
@@ -58,9 +57,6 @@ impl<'de> Deserialize<'de> for Edge {
         deserializer.deserialize_seq(EdgeVisitor)
     }
 }
-
-/// Stands for a weight that was a fault, so that the rest can still be checked.
-const ANY_WEIGHT: f64 = 1.0;
 
 /// The file with its lists not taken apart yet, so that every entry has a place and can be at fault by itself.
 ///

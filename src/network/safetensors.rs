@@ -1,7 +1,7 @@
 //! Models as safetensors, the native format. The crate reads; the header is written here, because the
 //! crate's own writer puts the metadata in random order and the same model must give the same bytes.
 
-use super::file::{Parts, Places};
+use super::file::{FORMAT, Parts, Places};
 use super::{Names, Network, fingerprint};
 use crate::error::Result;
 use crate::faults::{Faults, shown};
@@ -9,7 +9,6 @@ use ::safetensors::tensor::Metadata;
 use ::safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 
-const FORMAT: &str = "noisyor-model";
 const VERSION: &str = "1";
 /// What the format's readers accept.
 const MAX_HEADER: usize = 100_000_000;

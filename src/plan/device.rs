@@ -4,8 +4,8 @@ use super::shape::Shape;
 use super::survey::Survey;
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::corpus::{Docs, Item};
-use crate::estep::device::{Array, DeviceOptions, Plan};
-use crate::estep::gpu::grown;
+use crate::estep::device::{Array, BURST, DeviceOptions, DispatchPlan, N_SETS};
+use crate::estep::gpu::{grown, grown_args, grown_staging};
 use crate::estep::{Bound, EStepOptions};
 use crate::network::Graph;
 use serde::Serialize;
@@ -16,8 +16,6 @@ use std::collections::BTreeMap;
 const PIECES: usize = 4;
 /// Chunks of a weight step that are packed.
 const CHUNKS: usize = 3;
-/// Alternations, or rounds of a search, that are started at once.
-const BURST: usize = 4;
 /// Bytes between the arguments of two dispatches, at most.
 const STRIDE: u64 = 256;
 
@@ -47,7 +45,7 @@ pub(super) fn device_need(
     options: &EStepOptions,
 ) -> DeviceNeed {
     let limits = DeviceOptions::default().limits;
-    let mut sizes = [BTreeMap::new(), BTreeMap::new()];
+    let mut sizes: [BTreeMap<_, u64>; N_SETS] = Default::default();
     let mut need = DeviceNeed::default();
     let parts = [(&survey.train, survey.n_batches, true), (&survey.valid, 1, false)];
     let mut per_size = 0.0;
@@ -57,27 +55,18 @@ pub(super) fn device_need(
         let items = &part.first_slice[..part.first_slice.len().min(of_batch)];
         let n_copies = if options.clamp > 0 { PIECES } else { 1 };
         let items: Vec<Item> = items.iter().flat_map(|&item| std::iter::repeat_n(item, n_copies)).collect();
-        let plan = Plan {
-            options: options.clone(),
-            gradients,
-            keep_q: false,
-            pieces: options.clamp > 0,
-            begins_on: false,
-            keep_interest: options.clamp > 0,
-            n_topics: graph.n_topics() as u32,
-            n_edges: graph.n_edges() as u32,
-            n_levels,
-        };
+        let splits = options.clamp > 0;
+        let plan = DispatchPlan::new(graph, n_levels, options, gradients, false);
+        let plan = DispatchPlan { pieces: splits, keep_interest: splits, ..plan };
         let chunks = first_chunks(graph, docs, &items, options, gradients, limits);
         let size: usize = chunks.iter().map(Chunk::size).sum();
         let n_bytes: usize = chunks.iter().map(Chunk::n_bytes).sum();
-        need.sets = need.sets.max(chunks.len().min(sizes.len()) as u64);
+        need.sets = need.sets.max(chunks.len().min(N_SETS) as u64);
         need.chunk_bytes = chunks.iter().map(|chunk| chunk.n_bytes() as u64).fold(need.chunk_bytes, u64::max);
         per_size = if size > 0 { n_bytes as f64 / size as f64 } else { per_size };
         need.packed_bytes += (per_size * shape.size(part.n_items)) as u64;
         // Chunks take turns between the sets.
-        let n_sets = sizes.len();
-        chunks.iter().enumerate().for_each(|(at, chunk)| grow(&mut sizes[at % n_sets], &plan, chunk));
+        chunks.iter().enumerate().for_each(|(at, chunk)| grow(&mut sizes[at % N_SETS], &plan, chunk));
     }
     need.network = grown(4 * graph.n_edges() as u64 + 16 * graph.n_nodes() as u64);
     need.chunks = sizes.iter().flat_map(BTreeMap::values).sum();
@@ -98,7 +87,7 @@ fn first_chunks(
 }
 
 /// Lets the arrays of a set grow to what a chunk needs: `None` stands for arguments and for what is read back.
-fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &Plan, chunk: &Chunk) {
+fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &DispatchPlan, chunk: &Chunk) {
     for (array, n_bytes) in plan.array_bytes(chunk) {
         let size = sizes.entry((Some(array), 0)).or_default();
         if *size < (n_bytes as u64).max(16) {
@@ -107,20 +96,20 @@ fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &Plan, chunk: &Chu
     }
     let args = sizes.entry((None, 0)).or_default();
     let n_dispatches = plan.tries().iter().map(|plan| most_dispatches(plan, chunk)).max().unwrap_or(0);
-    *args = (*args).max(2 * STRIDE * n_dispatches as u64);
+    *args = (*args).max(grown_args(STRIDE * n_dispatches as u64));
     let sums = chunk.n_touched_edges() + 2 * chunk.touched_ids.len();
     let interest = if plan.keep_interest { chunk.n_nodes() } else { 0 };
     let read = 4 * (chunk.n_docs() + sums.max(interest)) as u64;
     let staging = sizes.entry((None, 1)).or_default();
     if *staging < read {
-        *staging = (read + read / 4).next_multiple_of(16);
+        *staging = grown_staging(read);
     }
 }
 
 /// Dispatches of the longest submission, where one start is tried.
-fn most_dispatches(plan: &Plan, chunk: &Chunk) -> usize {
-    let bursts = (plan.options.max_alternations as usize).min(BURST);
+fn most_dispatches(plan: &DispatchPlan, chunk: &Chunk) -> usize {
+    let bursts = plan.options.max_alternations.min(BURST) as usize;
     let alternations = bursts * plan.alternation(chunk, &chunk.rows, 0).len();
-    let rounds = if plan.searches() { BURST * plan.round(chunk, &chunk.rows, 0).len() } else { 0 };
+    let rounds = if plan.searches() { BURST as usize * plan.round(chunk, &chunk.rows, 0).len() } else { 0 };
     (plan.start(chunk).len() + alternations.max(rounds)).max(plan.finish(chunk).len())
 }

@@ -2,10 +2,11 @@
 
 use super::device::DeviceNeed;
 use super::shape::Shape;
-use crate::batch::BLOCK_DOCS;
+use crate::batch::{BLOCK_DOCS, CPU_PART_SIZE, SLICE_DOCS};
 use crate::corpus::Docs;
+use crate::estep::cpu::BLOCKS_AHEAD;
 use crate::network::{Graph, Names};
-use crate::train::{Ledger, SLICE_DOCS, StepRule, TrainOptions};
+use crate::train::{Ledger, StepRule, TrainOptions};
 use serde::Serialize;
 
 /// The program itself: code, its libraries, threads.
@@ -19,11 +20,10 @@ const GRAPHS: f64 = 5.0;
 const NAMES: (f64, f64) = (3.0, 4.0);
 /// A name: where it is, and what the allocator gives for a short text.
 const NAME: f64 = 24.0 + 32.0;
-/// Blocks of documents that a thread of the CPU backend is ahead of the one that is added: as a rule, and at most (`estep/cpu`).
-const BLOCKS_AHEAD: usize = 4;
-const MOST_BLOCKS_AHEAD: usize = 16;
-/// Nodes and edges that are packed at once there, and bytes of all arrays for each.
-const PART: (usize, f64) = (1 << 16, 20.0);
+/// Blocks of documents that a thread of the CPU backend is ahead of the one that is added, as a rule; at most [`BLOCKS_AHEAD`].
+const USUALLY_AHEAD: usize = 4;
+/// Bytes of all arrays for each node and edge that is packed there.
+const PART_BYTES: f64 = 20.0;
 /// Chunks of a device on the host besides those that are kept: the parts of one being packed and, if not all are kept, one being
 /// made of them, one ahead and two in flight.
 const CHUNKS: (f64, f64) = (1.0, 5.0);
@@ -123,7 +123,7 @@ pub(super) fn train_memory(
     let blocks = |ahead: usize| cpu_workers(graph, shape, batch_docs, n_threads, ahead);
     let in_memory = |(workers, packed, program)| (SLACK * workers, packed, program);
     let (workers, packed, program) = match backend {
-        Backend::Cpu => in_memory((blocks(BLOCKS_AHEAD), 0.0, PROGRAM)),
+        Backend::Cpu => in_memory((blocks(USUALLY_AHEAD), 0.0, PROGRAM)),
         Backend::Device { need, cache_bytes, software } => {
             let kept = (need.packed_bytes as f64).min(cache_bytes as f64);
             let network = 8.0 * edges + 32.0 * nodes; // as kernels read it, and on its way there
@@ -136,7 +136,7 @@ pub(super) fn train_memory(
         }
     };
     let behind = match backend {
-        Backend::Cpu => SLACK * (blocks(MOST_BLOCKS_AHEAD) - blocks(BLOCKS_AHEAD)),
+        Backend::Cpu => SLACK * (blocks(BLOCKS_AHEAD) - blocks(USUALLY_AHEAD)),
         Backend::Device { .. } => 0.0,
     };
     let slice = batch_docs.min(SLICE_DOCS as f64);
@@ -180,7 +180,7 @@ pub(super) fn train_memory(
 /// Each thread's dense sums and packed part, and the sums of the blocks that are ahead.
 fn cpu_workers(graph: &Graph, shape: &Shape, batch_docs: f64, n_threads: usize, ahead: usize) -> f64 {
     let (nodes, edges) = (graph.n_nodes() as f64, graph.n_edges() as f64);
-    let part = PART.1 * (PART.0 + shape.largest) as f64;
+    let part = PART_BYTES * (CPU_PART_SIZE + shape.largest) as f64;
     let worker = 8.0 * edges + 32.0 * nodes + 24.0 * graph.n_topics() as f64 + part;
     let n_blocks = (batch_docs / BLOCK_DOCS as f64).ceil().min((ahead * n_threads) as f64);
     let (touched_nodes, touched_edges) = shape.touched;

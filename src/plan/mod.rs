@@ -75,19 +75,24 @@ pub struct Plan {
     pub time: Times,
 }
 
-/// Plans a training: its options, its backend, and for about how many seconds to rehearse. `reading`: what it took to load graph
-/// and documents.
-#[allow(clippy::too_many_arguments)]
-pub fn plan(
-    network: &Loaded,
-    docs: Docs<'_>,
-    options: &CheckedOptions,
-    estep: &mut dyn EStep,
-    device: Option<Device>,
-    reading: Seconds,
-    budget_s: f64,
-    monitor: &Monitor,
-) -> Result<Plan> {
+/// A training to plan.
+#[derive(Clone, Copy)]
+pub struct Planned<'a> {
+    /// The graph, perhaps with weights to start from.
+    pub network: &'a Loaded,
+    /// The documents.
+    pub docs: Docs<'a>,
+    /// How it trains.
+    pub options: &'a CheckedOptions,
+    /// The device that computes; none: the CPU.
+    pub device: Option<Device>,
+    /// What it took to load graph and documents.
+    pub reading: Seconds,
+}
+
+/// Plans a training by rehearsing it with its backend, for about so many seconds.
+pub fn plan(planned: &Planned<'_>, estep: &mut dyn EStep, budget_s: f64, monitor: &Monitor) -> Result<Plan> {
+    let Planned { network, docs, options, device, reading } = *planned;
     let Loaded { graph, names, weights: given, .. } = network;
     if options.refine.is_some() {
         let message = "--refine changes the graph as it goes, which cannot be planned; leave it out";
@@ -102,7 +107,7 @@ pub fn plan(
     if train.n_docs == 0 {
         return Err(Error::Usage("the corpus has no documents to train on".into()));
     }
-    let leak_floor = options.leak_floor.unwrap_or(options.floor.min(0.1 / train.n_docs as f64));
+    let leak_floor = options.smallest_leak(train.n_docs);
     let start: Weights =
         start_weights(graph, given.as_ref(), &docs, &survey.train_docs, options, leak_floor, monitor)?;
     let shape = shape_of(graph, docs, &survey, options);

@@ -129,6 +129,7 @@ impl Stage<'_> {
     ) -> Result<Stats> {
         let work = Work {
             graph: self.graph,
+            params,
             docs: self.docs,
             items,
             options,
@@ -136,7 +137,7 @@ impl Stage<'_> {
             kept_on: None,
             monitor: self.monitor,
         };
-        estep.run(&work, params, None)
+        estep.run(&work, None)
     }
 
     fn derive(&self, weights: &Weights) -> Result<Params> {
@@ -196,13 +197,11 @@ impl Stage<'_> {
             for batch in 0..n_batches {
                 let begin = |batch: usize| batch * items.len() / n_batches;
                 let (deriving, params) = Seconds::of(|| self.derive(&weights))?;
-                let mut stats = self.estep(estep, &params, &items[begin(batch)..begin(batch + 1)], true)?;
+                let stats = self.estep(estep, &params, &items[begin(batch)..begin(batch + 1)], true)?;
                 n_updates += stats.n_edge_updates;
                 stepper = stepper.of_batch(batch);
-                let (stepping, ()) = Seconds::of(|| {
-                    stats.add_tail(&params);
-                    stepper.step(self.graph, &mut weights, &stats)
-                })?;
+                let (stepping, ()) =
+                    Seconds::of(|| stepper.step(self.graph, &mut weights, &stats.with_tail(&params)))?;
                 *fixed = deriving.plus(stepping);
             }
             course.updates.push(n_updates as f64 / items.len() as f64);

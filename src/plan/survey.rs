@@ -1,8 +1,9 @@
 //! A look at the documents: how they are dealt out to weight steps, how many of them differ, and a sample to rehearse on.
 
+use crate::batch::SLICE_DOCS;
 use crate::corpus::{Docs, Item};
 use crate::rng::{Stream, rng};
-use crate::train::{BatchSize, SLICE_DOCS, TrainOptions};
+use crate::train::{BatchSize, TrainOptions};
 use rand::seq::SliceRandom;
 
 /// Documents of a part that are looked at, about: whole slices, evenly spread over the part.
@@ -11,8 +12,8 @@ const SURVEY_DOCS: usize = 2 * SLICE_DOCS;
 /// What training would find.
 #[derive(Debug, Clone)]
 pub(super) struct Survey {
-    pub(super) train: Part,
-    pub(super) valid: Part,
+    pub(super) train: SurveyedPart,
+    pub(super) valid: SurveyedPart,
     pub(super) n_test: usize,
     /// Weight steps an epoch.
     pub(super) n_batches: usize,
@@ -22,7 +23,7 @@ pub(super) struct Survey {
 
 /// One part of the corpus.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Part {
+pub(super) struct SurveyedPart {
     pub(super) n_docs: usize,
     /// E-steps of a pass; identical documents of a slice share one.
     pub(super) n_items: usize,
@@ -41,14 +42,14 @@ impl Survey {
             parts.train.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
         }
         let n_test = parts.test.len();
-        let train = Part::of(docs, &parts.train, n_batches, options);
-        let valid = Part::of(docs, &parts.valid, 1, options);
+        let train = SurveyedPart::of(docs, &parts.train, n_batches, options);
+        let valid = SurveyedPart::of(docs, &parts.valid, 1, options);
         parts.train.truncate(SURVEY_DOCS);
         Self { train, valid, n_test, n_batches, train_docs: parts.train }
     }
 }
 
-impl Part {
+impl SurveyedPart {
     fn of(docs: &Docs<'_>, doc_ixs: &[u32], n_batches: usize, options: &TrainOptions) -> Self {
         let begin = |batch: usize| batch * doc_ixs.len() / n_batches;
         let batches = (0..n_batches).map(|batch| &doc_ixs[begin(batch)..begin(batch + 1)]);

@@ -11,7 +11,7 @@
 //! late, when others explain its node. So documents that were not seen yet count a little, as documents that ask for the weights
 //! that training started from: `w = (w_em + m w_start) / (1 + m)`, with m small and zero once all were seen.
 
-use crate::estep::Stats;
+use crate::estep::StepSums;
 use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Of one batch, made with these weights.
-    pub(super) fn of(weights: &Weights, stats: &Stats) -> Self {
+    pub(super) fn of(weights: &Weights, stats: &StepSums) -> Self {
         let per_doc = 1.0 / stats.n_docs;
         let counts = |w: &[f64], sums: &[f64]| w.iter().zip(sums).map(|(w, sum)| w * sum * per_doc).collect();
         Self {

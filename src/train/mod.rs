@@ -14,6 +14,7 @@ mod state;
 mod step;
 mod trainer;
 
+pub use crate::batch::SLICE_DOCS;
 pub(crate) use counts::Ledger;
 pub use event::{Event, Metrics, RefineStage};
 pub use options::{BatchSize, CheckedOptions, StepRule, TrainOptions};
@@ -26,4 +27,3 @@ pub use schedule::RateSchedule;
 pub use smoothing::Smoothing;
 pub use state::State;
 pub use step::Stepper;
-pub use trainer::SLICE_DOCS;

@@ -2,7 +2,7 @@
 
 use super::refine::Refinement;
 use super::state::{Best, Phase, State};
-use super::trainer::Trainer;
+use super::trainer::{Setup, Trainer};
 use super::{CheckedOptions, Event, Metrics, Prior, RefineOptions, RenewOptions, Smoothing, StepRule};
 use crate::corpus::{Docs, Parts, token_frequency};
 use crate::error::{Error, Result};
@@ -134,8 +134,9 @@ pub fn train_parts(
         refine_epochs,
         leak_floor,
     })?;
-    let mut trainer =
-        Trainer::new(state, docs, (train_docs.clone(), valid), options, n_steps, leak_floor, estep, monitor);
+    let train_docs = train_docs.clone();
+    let setup = Setup { docs, train_docs, valid_docs: valid, options, n_steps, leak_floor, monitor };
+    let mut trainer = Trainer::new(state, setup, estep);
     let ended = trainer.run(on_event)?;
     let State { graph, weights, step, best, mut reseeded, .. } = trainer.state;
     let (graph, weights, metrics) = match best {

@@ -3,7 +3,7 @@
 use super::counts::{Counts, Ledger, keep_first};
 use super::{Prior, RateSchedule, Smoothing, StepRule};
 use crate::error::{Error, Result};
-use crate::estep::Stats;
+use crate::estep::StepSums;
 use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -130,9 +130,9 @@ impl Stepper {
         Self { batch_ix, ..self }
     }
 
-    /// The step from a batch's sums (tail included), projected and rounded to f32. Fails, naming it, on a
+    /// The step from a batch's sums, projected and rounded to f32. Fails, naming it, on a
     /// weight that is no longer a number.
-    pub fn step(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats) -> Result<()> {
+    pub fn step(&mut self, graph: &Graph, weights: &mut Weights, stats: &StepSums) -> Result<()> {
         if stats.n_docs == 0.0 {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl Stepper {
     }
 
     /// The step as the mathematics has it, before projection and rounding.
-    pub fn advance(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats) {
+    pub fn advance(&mut self, graph: &Graph, weights: &mut Weights, stats: &StepSums) {
         match self.rule {
             StepRule::Em { lambda } => self.em(graph, weights, stats, lambda),
             StepRule::Paper { rate, c, schedule } => {
@@ -179,7 +179,7 @@ impl Stepper {
 
     /// `w = n / (Q + lambda / D)`, or smoothed, and `w0 = n_0`, with counts per document: this batch's where it is the whole
     /// corpus, else those of several; then those of an older model are added. A topic with Q = 0 keeps its weights.
-    fn em(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, lambda: f64) {
+    fn em(&mut self, graph: &Graph, weights: &mut Weights, stats: &StepSums, lambda: f64) {
         let (n_batches, step) = (self.n_steps.0, self.memory.step);
         let mut counts = Counts::of(weights, stats);
         let mut state = std::mem::take(&mut self.memory.state);
@@ -230,7 +230,7 @@ impl Stepper {
         };
     }
 
-    fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, rate: f64) {
+    fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &StepSums, rate: f64) {
         if !matches!(self.memory.state, Remembered::Moments(_)) {
             self.memory.state = Remembered::Moments(vec![[0.0; 2]; graph.n_edges() + graph.n_nodes()]);
         }
@@ -251,7 +251,7 @@ impl Stepper {
 fn each_gradient(
     graph: &Graph,
     weights: &mut Weights,
-    stats: &Stats,
+    stats: &StepSums,
     mut f: impl FnMut(usize, &mut f64, f64, bool),
 ) {
     for (at, (weight, &parent)) in weights.edge.iter_mut().zip(graph.edge_parents()).enumerate() {

@@ -5,6 +5,7 @@ use super::counts::Counts;
 use super::smoothing::HeldOut;
 use super::state::{Best, Partial, Phase, Since, State};
 use super::{BatchSize, CheckedOptions, Ended, Event, Metrics, Stepper};
+use crate::batch::SLICE_DOCS;
 use crate::corpus::{Docs, Item, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{DocResults, EStep, Monitor, OnLists, Params, Sink, Stats, Work};
@@ -15,14 +16,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// A topic below this probability is not missed by a document.
+pub(super) const Q_MISSED: f32 = 0.01;
+/// Leaks of topics that begin anew are at least this.
+pub(super) const MIN_NEW_LEAK: f64 = 1e-3;
 /// A round of refinement or renewal must gain this many nats to count.
 pub(super) const GAIN: f64 = 1e-3;
 /// The bound held out must gain this share of itself, over as many evaluations as it takes, to reset the patience. (Debian's
 /// descriptions gain a hundredth of a nat of 112 an epoch for ever.)
 const PATIENCE_GAIN: f64 = 2e-4;
-/// Documents of one run of the E-step at most: lists of documents stay short however large a batch is, and a batch can be left
-/// half done. Fixed, because sums are added slice by slice.
-pub const SLICE_DOCS: usize = 1 << 17;
 
 /// Where training tells what happens; may fail to stop it.
 pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;
@@ -31,9 +33,21 @@ pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;
 pub(super) type OnResults<'a> = dyn FnMut(&[Item], &DocResults<'_>) + 'a;
 
 /// Documents of one weight step: which batch of the epoch's, and the places of its documents.
-pub(super) struct Batch {
+pub(super) struct StepDocs {
     ix: usize,
     docs: Range<usize>,
+}
+
+/// What a training is given: its documents, and how to train on them.
+pub(super) struct Setup<'a> {
+    pub(super) docs: Docs<'a>,
+    pub(super) train_docs: Vec<u32>,
+    pub(super) valid_docs: &'a [u32],
+    pub(super) options: &'a CheckedOptions,
+    /// Weight steps of the epochs.
+    pub(super) n_steps: u64,
+    pub(super) leak_floor: f64,
+    pub(super) monitor: &'a Monitor,
 }
 
 /// Where training stands, and what it works with.
@@ -60,17 +74,8 @@ pub(super) struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn new(
-        state: State,
-        docs: Docs<'a>,
-        (mut train_docs, valid_docs): (Vec<u32>, &'a [u32]),
-        options: &'a CheckedOptions,
-        n_steps: u64,
-        leak_floor: f64,
-        estep: &'a mut dyn EStep,
-        monitor: &'a Monitor,
-    ) -> Self {
+    pub(super) fn new(state: State, setup: Setup<'a>, estep: &'a mut dyn EStep) -> Self {
+        let Setup { docs, mut train_docs, valid_docs, options, n_steps, leak_floor, monitor } = setup;
         let n_batches = options.n_batches(train_docs.len());
         if options.batch != BatchSize::Full {
             train_docs.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
@@ -222,7 +227,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// The batch of a step.
-    fn batch(&mut self, step: u64) -> Batch {
+    fn batch(&mut self, step: u64) -> StepDocs {
         let n_batches = self.n_batches as u64;
         let (epoch, at) = (step / n_batches, (step % n_batches) as usize);
         if self.epoch.as_ref().is_none_or(|(known, _)| *known != epoch) {
@@ -234,16 +239,16 @@ impl<'a> Trainer<'a> {
         }
         let ix = self.epoch.as_ref().map_or(0, |(_, batches)| batches[at]) as usize;
         let bound = |ix: usize| ix * self.train_docs.len() / self.n_batches;
-        Batch { ix, docs: bound(ix)..bound(ix + 1) }
+        StepDocs { ix, docs: bound(ix)..bound(ix + 1) }
     }
 
     /// All training documents as one batch.
-    pub(super) fn whole(&self) -> Batch {
-        Batch { ix: 0, docs: 0..self.train_docs.len() }
+    pub(super) fn whole(&self) -> StepDocs {
+        StepDocs { ix: 0, docs: 0..self.train_docs.len() }
     }
 
     /// The E-step of the next slice of a batch and, if it is the last one, the weight step. Returns whether it was.
-    pub(super) fn take_slice(&mut self, batch: Batch) -> Result<bool> {
+    pub(super) fn take_slice(&mut self, batch: StepDocs) -> Result<bool> {
         let begun = Instant::now();
         let begin = batch.docs.end.min(batch.docs.start.saturating_add(self.state.partial_docs()));
         let end = batch.docs.end.min(begin + SLICE_DOCS);
@@ -257,7 +262,7 @@ impl<'a> Trainer<'a> {
         };
         let (stats, params) = self.run_slice(begin, &items)?;
         let n_docs = end - batch.docs.start;
-        let mut stats = match self.state.partial.take() {
+        let stats = match self.state.partial.take() {
             Some(Partial { stats: mut sums, .. }) => {
                 sums.merge(&stats);
                 sums
@@ -265,7 +270,7 @@ impl<'a> Trainer<'a> {
             None => stats,
         };
         if is_last {
-            stats.add_tail(&params);
+            let stats = stats.with_tail(&params);
             if let Some(held) = held {
                 self.fit_smoothing(Some(Counts::of(&self.state.weights, &stats)), held)?;
             }
@@ -348,8 +353,9 @@ impl<'a> Trainer<'a> {
         sink: Option<&mut Sink<'_>>,
     ) -> Result<Stats> {
         let (graph, options) = (&self.state.graph, &self.options.estep);
-        let work = Work { graph, docs: self.docs, items, options, gradients, kept_on, monitor: self.monitor };
-        let stats = self.estep.run(&work, params, sink)?;
+        let (docs, monitor) = (self.docs, self.monitor);
+        let work = Work { graph, params, docs, items, options, gradients, kept_on, monitor };
+        let stats = self.estep.run(&work, sink)?;
         self.docs.corpus().release();
         Ok(stats)
     }
@@ -404,12 +410,12 @@ impl<'a> Trainer<'a> {
 
     /// Smoothing as the documents held out ask for, whose sums these are, given the counts of the training documents: from the next
     /// weight step on.
-    fn fit_smoothing(&mut self, train: Option<Counts>, mut held: Stats) -> Result<()> {
+    fn fit_smoothing(&mut self, train: Option<Counts>, held: Stats) -> Result<()> {
         let State { graph, weights, smoothing, .. } = &mut self.state;
         let (Some(smoothing), Some(rates), Some(train)) = (smoothing, &self.rates, train) else {
             return Ok(());
         };
-        held.add_tail(&Params::derive(graph, weights, self.options.estep.bound)?);
+        let held = held.with_tail(&Params::derive(graph, weights, self.options.estep.bound)?);
         *smoothing = smoothing.fit(&HeldOut {
             graph,
             rates,

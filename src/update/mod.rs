@@ -3,6 +3,7 @@
 
 mod together;
 
+use crate::batch::SLICE_DOCS;
 use crate::corpus::{Corpus, align};
 use crate::error::{Error, Result};
 use crate::estep::{DocResults, EStep, EStepOptions, Monitor};
@@ -10,7 +11,6 @@ use crate::faults::shown;
 use crate::infer;
 use crate::network::{Graph, Names, Network, Weights};
 use crate::structure::{Candidate, edge_weight, leak_weight};
-use crate::train::SLICE_DOCS;
 use rustc_hash::FxHashSet;
 use together::Together;
 

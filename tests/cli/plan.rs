@@ -195,8 +195,9 @@ fn device_memory_is_that_of_the_buffers() {
     for (part, gradients) in [(&parts.train, true), (&parts.valid, false)] {
         let items = Item::shared(&docs, part);
         let (graph, options, monitor) = (&network.graph, &options, &*monitor);
-        let work = Work { graph, docs, items: &items, options, gradients, kept_on: None, monitor };
-        estep.run(&work, &params, None).unwrap();
+        let work =
+            Work { graph, params: &params, docs, items: &items, options, gradients, kept_on: None, monitor };
+        estep.run(&work, None).unwrap();
     }
     let (planned, used) = (number(&planned["device_memory"]["total"]), estep.machine().n_bytes() as f64);
     assert!((0.9..1.1).contains(&(planned / used)), "{planned} planned, {used} used");

@@ -2,7 +2,7 @@
 
 use super::*;
 use noisyor::batch::{Chunk, ChunkLimits, Chunks};
-use noisyor::estep::cpu::twin::TwinMachine;
+use noisyor::estep::device::twin::TwinMachine;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::synth::{Preset, Sampler};
 use std::sync::atomic::Ordering;

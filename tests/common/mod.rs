@@ -294,8 +294,17 @@ pub fn run_on(
         }
         Ok(())
     };
-    let work = Work { graph: &network.graph, docs, items, options, gradients: true, kept_on, monitor };
-    let stats = estep.run(&work, &params, Some(&mut sink))?;
+    let work = Work {
+        graph: &network.graph,
+        params: &params,
+        docs,
+        items,
+        options,
+        gradients: true,
+        kept_on,
+        monitor,
+    };
+    let stats = estep.run(&work, Some(&mut sink))?;
     Ok(Ran { elbo, q, stats })
 }
 

@@ -97,7 +97,7 @@ fn with_arrays<M: Destroy>(case: &Case, machine: M, max_array_bytes: u64) -> (Ra
 fn largest_arrays(case: &Case) -> Vec<u64> {
     let graph = &case.network.graph;
     let params = Params::derive(graph, &case.network.weights, case.options.bound).unwrap();
-    let plan = Plan::new(graph, &params, &case.options, true, true);
+    let plan = DispatchPlan::new(graph, params.n_levels, &case.options, true, true);
     let largest = |chunk: &Chunk| plan.array_bytes(chunk).iter().map(|array| array.1 as u64).max().unwrap();
     case.chunks().iter().map(largest).collect()
 }

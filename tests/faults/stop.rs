@@ -39,10 +39,18 @@ fn assert_survives_its_sink<M: Destroy>(machine: impl Fn() -> Option<M>) {
     let mut run = Run::new(&case, Faulty::new(machine().unwrap(), &[]));
     let params = Params::derive(&case.network.graph, &case.network.weights, case.options.bound).unwrap();
     let (graph, docs, items, options) = (&case.network.graph, case.docs(), &case.items[..], &case.options);
-    let work =
-        Work { graph, docs, items, options, gradients: true, kept_on: None, monitor: &Monitor::default() };
+    let work = Work {
+        graph,
+        params: &params,
+        docs,
+        items,
+        options,
+        gradients: true,
+        kept_on: None,
+        monitor: &Monitor::default(),
+    };
     let mut full = |_: &DocResults<'_>| Err(Error::Usage("the disk is full".to_owned()));
-    let error = run.estep.run(&work, &params, Some(&mut full)).unwrap_err();
+    let error = run.estep.run(&work, Some(&mut full)).unwrap_err();
     assert!(matches!(error, Error::Usage(_)), "{error}");
     assert!(run.run(&case).unwrap() == want && run.warnings().is_empty(), "{:?}", run.warnings());
 }

@@ -158,10 +158,18 @@ fn bounds_alone_are_the_same_bounds() {
     let params = Params::derive(&case.network.graph, &case.network.weights, case.options.bound).unwrap();
     let (docs, items, options) = (case.docs(), &case.items[..], &case.options);
     let monitor = &Monitor::default();
-    let work =
-        Work { graph: &case.network.graph, docs, items, options, gradients: false, kept_on: None, monitor };
+    let work = Work {
+        graph: &case.network.graph,
+        params: &params,
+        docs,
+        items,
+        options,
+        gradients: false,
+        kept_on: None,
+        monitor,
+    };
     let mut twins = untroubled(TwinMachine::new(), &case.device);
-    let alone = twins.run(&work, &params, None).unwrap();
+    let alone = twins.run(&work, None).unwrap();
     assert_eq!(alone.elbo_sum, case.on(&mut twins).stats.elbo_sum);
     assert_eq!(monitor.docs_done.load(std::sync::atomic::Ordering::Relaxed), 200);
     assert!(alone.edge.is_empty());

@@ -121,10 +121,18 @@ fn bounds_alone_are_the_same_bounds() {
     let params = Params::derive(&case.network.graph, &case.network.weights, case.options.bound).unwrap();
     let (docs, items, options) = (case.docs(), &case.items[..], &case.options);
     let monitor = &Monitor::default();
-    let work =
-        Work { graph: &case.network.graph, docs, items, options, gradients: false, kept_on: None, monitor };
+    let work = Work {
+        graph: &case.network.graph,
+        params: &params,
+        docs,
+        items,
+        options,
+        gradients: false,
+        kept_on: None,
+        monitor,
+    };
     let alone = |estep: &mut dyn EStep| {
-        let stats = estep.run(&work, &params, None).unwrap();
+        let stats = estep.run(&work, None).unwrap();
         assert!(stats.edge.is_empty() && stats.leak.is_empty(), "sums that nobody asked for");
         stats.elbo_sum
     };

@@ -17,7 +17,7 @@ use common::gpu::gpu_machine;
 use common::*;
 use noisyor::batch::{Chunk, ChunkLimits};
 use noisyor::corpus::Item;
-use noisyor::estep::cpu::twin::TwinMachine;
+use noisyor::estep::device::twin::TwinMachine;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Lanes, MAX_GROUPS};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
 use noisyor::estep::{Bound, EStepOptions, Start, Temper};

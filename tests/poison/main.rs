@@ -15,11 +15,12 @@ use common::*;
 use noisyor::batch::{Chunk, ChunkLimits, Chunks};
 use noisyor::corpus::Item;
 use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON, TwinMachine};
 use noisyor::estep::cpu::{MIN_GAIN, Q_ON};
+use noisyor::estep::device::marks::{CLAMPED_OFF, CLAMPED_ON};
+use noisyor::estep::device::twin::TwinMachine;
 use noisyor::estep::device::{
-    Args, Array, DOC_BOUND, DeviceEStep, DeviceOptions, Dispatch, Fault, KERNELS, Lanes, MAX_GROUPS, Machine,
-    Plan, Read, Spent, network_words,
+    Args, Array, DOC_BOUND, DeviceEStep, DeviceOptions, Dispatch, DispatchPlan, Fault, KERNELS, Lanes,
+    MAX_GROUPS, Machine, Read, Spent, network_words,
 };
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
 use noisyor::estep::{Bound, DocResults, EStep, EStepOptions, Monitor, Params, Start, Stats, Work};
@@ -57,7 +58,7 @@ type Memory = BTreeMap<Array, Vec<u32>>;
 struct Case {
     name: String,
     chunk: Chunk,
-    plan: Plan,
+    plan: DispatchPlan,
     network: Vec<u32>,
 }
 
@@ -78,7 +79,7 @@ impl Case {
         let chunk = chunks.next().unwrap();
         assert_eq!(chunk.n_docs(), docs.len(), "one chunk holds all of them");
         let options = EStepOptions { bound, start: Start::Best, ..EStepOptions::default() };
-        let plan = Plan::new(graph, params, &options, true, true);
+        let plan = DispatchPlan::new(graph, params.n_levels, &options, true, true);
         Self { name: format!("{name}, {bound}"), chunk, plan, network: network_words(graph, params) }
     }
 

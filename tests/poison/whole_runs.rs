@@ -72,14 +72,14 @@ fn run_clamped_on(
     let items = Item::each(&(0..docs.len() as u32).collect::<Vec<_>>());
     let (graph, docs, monitor) = (&network.graph, alignment.docs(&corpus), &Monitor::default());
     let options = &EStepOptions { bound, clamp, ..EStepOptions::default() };
-    let work = Work { graph, docs, items: &items, options, gradients: true, kept_on: None, monitor };
+    let work = Work { graph, params, docs, items: &items, options, gradients: true, kept_on: None, monitor };
     let mut elbo = Vec::new();
     let mut sink = |results: &DocResults<'_>| {
         assert!(results.q.iter().all(|q| (0.0..=1.0).contains(q)), "{:?}", results.q);
         elbo.extend_from_slice(results.elbo);
         Ok(())
     };
-    let stats = backend.run(&work, params, Some(&mut sink))?;
+    let stats = backend.run(&work, Some(&mut sink))?;
     Ok((stats, elbo))
 }
 

@@ -31,7 +31,7 @@ impl Held {
         stats
     }
 
-    fn advanced(&self, lambda: f64, stats: &Stats) -> Weights {
+    fn advanced(&self, lambda: f64, stats: &StepSums) -> Weights {
         let mut weights = self.network.weights.clone();
         // A leak that no document asks for would go to zero: the floor is what keeps the bound finite.
         let mut stepper =
@@ -53,12 +53,10 @@ impl Held {
 
     /// Steps one after another, at the same q and r, never lower the objective.
     fn assert_steps_ascend(mut self, name: &str, lambda: f64, tail: bool) {
+        let no_tail = Params::default();
         for step in 0..12 {
             let params = derive(&self.network);
-            let mut stats = self.stats();
-            if tail {
-                stats.add_tail(&params);
-            }
+            let stats = self.stats().with_tail(if tail { &params } else { &no_tail });
             let q0 = tail.then_some(&*params.tail_q);
             let before = self.objective(&self.network.weights, lambda, q0);
             let weights = self.advanced(lambda, &stats);

@@ -64,7 +64,7 @@ fn the_tails_sums_are_the_slope_of_the_tail() {
         let mut stats = Stats::new(graph, true);
         stats.n_docs = held.points.len() as f64;
         stats.topic_docs = n_outside.iter().map(|n| stats.n_docs - n).collect();
-        stats.add_tail(&derive(&held.network));
+        let stats = stats.with_tail(&derive(&held.network));
         assert!(
             stats.edge.iter().all(|&sum| sum == 0.0)
                 && stats.leak[graph.n_topics()..].iter().all(|&sum| sum == 0.0)

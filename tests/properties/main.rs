@@ -21,7 +21,7 @@ use noisyor::batch::{Batch, Packer};
 use noisyor::corpus::{Docs, Item};
 use noisyor::estep::cpu::Probe;
 use noisyor::estep::oracle::{Oracle, Point};
-use noisyor::estep::{Bound, EStepOptions, Params, Start, Stats, Temper};
+use noisyor::estep::{Bound, EStepOptions, Params, Start, Stats, StepSums, Temper};
 use noisyor::network::{Graph, Network, Weights};
 use noisyor::numeric;
 use noisyor::train::{StepRule, Stepper};

@@ -45,8 +45,17 @@ fn topics_that_cannot_come_on_make_no_difference() {
                 probe.load(&docs, doc_ix);
                 let whole = probe.solve(options);
                 let items = &[Item { doc_ix, count: 1 }];
-                let work = Work { graph, docs, items, options, gradients: true, kept_on: None, monitor };
-                let reduced = CpuEStep::new().run(&work, &params, None).unwrap();
+                let work = Work {
+                    graph,
+                    params: &params,
+                    docs,
+                    items,
+                    options,
+                    gradients: true,
+                    kept_on: None,
+                    monitor,
+                };
+                let reduced = CpuEStep::new().run(&work, None).unwrap();
                 let name = format!("seed {seed} doc {doc_ix} {bound}");
                 assert_close(&name, reduced.elbo_sum, whole.elbo_sum, 2e-4);
                 let sums = probe.stats();

@@ -11,7 +11,7 @@ mod planted;
 use common::*;
 use noisyor::corpus::{Alignment, Corpus, split};
 use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::{EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
+use noisyor::estep::{EStep, EStepOptions, Monitor, Sink, Stats, Work};
 use noisyor::network::{Init, Network, Weights};
 use noisyor::rng::{Stream, rng};
 use noisyor::train::{Begin, Ended, Event, Outcome, RefineOptions, RefineStage, TrainOptions, train};

@@ -121,10 +121,10 @@ impl EStep for Watched {
         self.0.name()
     }
 
-    fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         self.1.extend(work.items.iter().map(|item| item.doc_ix));
         self.2 = self.2.max(work.items.len());
-        self.0.run(work, params, sink)
+        self.0.run(work, sink)
     }
 }
 

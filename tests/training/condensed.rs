@@ -113,7 +113,7 @@ fn the_step_is_smoothed_as_the_formula_says() {
     let mut weights = network.weights.clone();
     let mut stepper = Stepper::new(EM, (1e-9, 1e-9, 20.0), 10, (1, 1))
         .with_smoothing(Some((smoothing, std::sync::Arc::new(rates.to_vec()))));
-    stepper.advance(&network.graph, &mut weights, &stats);
+    stepper.advance(&network.graph, &mut weights, &sums(&stats));
     // Counts n = w N: 4 and 1 documents; leaks w0 L / D: 0.1 and 0.2.
     let leaks = [(0.1 + 0.35) / 1.5, (0.2 + 0.45) / 1.5];
     let edges = [(2.0 + 3.0 * (0.7 - leaks[0])) / 8.0, (0.0 + 3.0 * (0.9 - leaks[1])) / 8.0];

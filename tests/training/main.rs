@@ -18,7 +18,7 @@ mod weight_step;
 use common::*;
 use noisyor::corpus::{Alignment, Corpus, Item, split, token_frequency};
 use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Stats, Work};
+use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Stats, StepSums, Work};
 use noisyor::network::{Graph, Init, MAX_WEIGHT, Names, Network, Weights, initial_weights};
 use noisyor::rng::{Stream, rng};
 use noisyor::synth::{Preset, Sampler};
@@ -104,10 +104,11 @@ impl Data {
         )
     }
 
-    fn stats(&self, weights: &Weights, doc_ixs: &[u32], options: &EStepOptions) -> Stats {
+    fn stats(&self, weights: &Weights, doc_ixs: &[u32], options: &EStepOptions) -> StepSums {
         let params = Params::derive(&self.network.graph, weights, options.bound).unwrap();
         let work = Work {
             graph: &self.network.graph,
+            params: &params,
             docs: self.alignment.docs(&self.corpus),
             items: &Item::each(doc_ixs),
             options,
@@ -115,10 +116,13 @@ impl Data {
             kept_on: None,
             monitor: &Monitor::default(),
         };
-        let mut stats = CpuEStep::new().run(&work, &params, None).unwrap();
-        stats.add_tail(&params);
-        stats
+        CpuEStep::new().run(&work, None).unwrap().with_tail(&params)
     }
+}
+
+/// Sums as they are, with no topic outside a document.
+fn sums(stats: &Stats) -> StepSums {
+    stats.clone().with_tail(&Params::default())
 }
 
 fn options(step: StepRule, batch: BatchSize, epochs: u32) -> TrainOptions {

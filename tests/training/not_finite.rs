@@ -29,7 +29,7 @@ fn sums_that_are_no_numbers_fail_in_the_same_step_and_name_the_weight() {
             let step = |stats: &Stats| {
                 let mut weights = network.weights.clone();
                 let mut stepper = Stepper::new(rule, (1e-5, 1e-5, 20.0), 2, (1, 1));
-                (stepper.step(&network.graph, &mut weights, stats), weights)
+                (stepper.step(&network.graph, &mut weights, &sums(stats)), weights)
             };
             step(&stats).0.unwrap();
             let mut bad_q = stats.clone();
@@ -74,9 +74,17 @@ fn parameters_that_are_no_numbers_fail_at_the_document_they_touch() {
         let mut params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
         change(&mut params);
         let (graph, docs, monitor) = (&network.graph, alignment.docs(&corpus), &Monitor::default());
-        let work =
-            Work { graph, docs, items: &items, options: &options, gradients: true, kept_on: None, monitor };
-        CpuEStep::new().run(&work, &params, None)
+        let work = Work {
+            graph,
+            params: &params,
+            docs,
+            items: &items,
+            options: &options,
+            gradients: true,
+            kept_on: None,
+            monitor,
+        };
+        CpuEStep::new().run(&work, None)
     };
     run(&|_| ()).unwrap();
     let edge_into = |node: usize| network.graph.edges_into(node).start;

@@ -108,7 +108,7 @@ fn a_step_with_a_prior_is_the_step_on_all_documents() {
     let step = |n_docs: usize, prior: Option<Prior>, stats: &Stats| {
         let mut weights = start.clone();
         let mut stepper = Stepper::new(rule, range, n_docs, (1, 1)).with_prior(prior);
-        stepper.advance(graph, &mut weights, stats);
+        stepper.advance(graph, &mut weights, &sums(stats));
         weights
     };
     // What 25 old documents would have given, half of those that the old weights were trained on.
@@ -144,7 +144,7 @@ fn old_edges_stay_as_they_are_where_new_documents_tell_nothing() {
     let stats = Stats { n_docs: 1.0, ..Stats::new(&network.graph, true) };
     let mut weights = network.weights.clone();
     let stepper = Stepper::new(StepRule::Em { lambda: 2.0 }, (1e-5, 1e-5, 20.0), 1, (1, 1));
-    stepper.with_prior(Some(prior)).advance(&network.graph, &mut weights, &stats);
+    stepper.with_prior(Some(prior)).advance(&network.graph, &mut weights, &sums(&stats));
     let same = |(got, want): (&f64, &f64)| assert!((got - want).abs() < 1e-12, "{got} {want}");
     weights.edge.iter().zip(&network.weights.edge).for_each(same);
 }

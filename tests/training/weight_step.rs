@@ -29,9 +29,9 @@ fn stepwise_em_averages_counts() {
     let batches = [random_stats(&network, 1, 10.0), random_stats(&network, 2, 30.0)];
     let mut stepper = Stepper::new(StepRule::Em { lambda: LAMBDA }, (1e-5, 1e-5, 20.0), 40, (2, 2));
     let mut first = start.clone();
-    stepper.advance(graph, &mut first, &batches[0]);
+    stepper.advance(graph, &mut first, &sums(&batches[0]));
     let mut second = first.clone();
-    stepper.advance(graph, &mut second, &batches[1]);
+    stepper.advance(graph, &mut second, &sums(&batches[1]));
     // The second batch has weight (1 + 2)^-0.55; counts are per document.
     let new = 3f64.powf(-0.55);
     let mean = |a: f64, b: f64| (1.0 - new) * a / 10.0 + new * b / 30.0;
@@ -65,14 +65,17 @@ fn a_step_of_large_batches_is_that_of_all_of_them_as_far_as_they_are_new() {
     sums.into_iter().flatten().chain([&mut all.n_docs]).for_each(|sum| *sum *= 1.0 - 0.7 / 2.0);
     all.merge(&batches[0]);
     let mut full = start.clone();
-    Stepper::new(StepRule::Em { lambda: 2.0 }, (1e-30, 1e-30, 20.0), 40_000, (1, 8))
-        .advance(graph, &mut full, &all);
+    Stepper::new(StepRule::Em { lambda: 2.0 }, (1e-30, 1e-30, 20.0), 40_000, (1, 8)).advance(
+        graph,
+        &mut full,
+        &super::sums(&all),
+    );
     // Two epochs; the second in another order, and all sums as if weights had never changed.
     let (mut stepper, mut weights) = (large_batches(), start.clone());
     for batch_ix in [0, 1, 1, 0] {
         weights = start.clone();
         stepper = stepper.of_batch(batch_ix);
-        stepper.advance(graph, &mut weights, &batches[batch_ix]);
+        stepper.advance(graph, &mut weights, &super::sums(&batches[batch_ix]));
     }
     let pairs = weights.edge.iter().zip(&full.edge).chain(weights.leak.iter().zip(&full.leak));
     pairs.for_each(|(now, full)| assert_close("a weight", *now, *full, KEPT_COUNTS));
@@ -86,7 +89,7 @@ fn what_the_first_large_batch_lacks_is_not_lost() {
     first.edge[0] = 0.0;
     let mut weights = start.clone();
     let mut stepper = large_batches();
-    stepper.advance(graph, &mut weights, &first);
+    stepper.advance(graph, &mut weights, &sums(&first));
     // One of two batches is missing: m = 0.02.
     assert_close("an edge without evidence", weights.edge[0], start.edge[0] * 0.02 / 1.02, KEPT_COUNTS);
     // Once all were seen the evidence decides alone, with the first batch's worth 0.3 of what it was.
@@ -94,7 +97,7 @@ fn what_the_first_large_batch_lacks_is_not_lost() {
     second.edge[0] = 0.0;
     let before = weights.clone();
     stepper = stepper.of_batch(1);
-    stepper.advance(graph, &mut weights, &second);
+    stepper.advance(graph, &mut weights, &sums(&second));
     assert_eq!(weights.edge[0], 0.0);
     for node in 0..graph.n_nodes() {
         let n = [start.leak[node] * first.leak[node], before.leak[node] * second.leak[node]];
@@ -109,7 +112,7 @@ fn the_paper_and_adam_step_along_the_mean_gradient() {
     let (graph, start, stats) = (&network.graph, &network.weights, random_stats(&network, 1, 10.0));
     let advance = |rule| {
         let mut weights = start.clone();
-        Stepper::new(rule, (1e-5, 1e-5, 20.0), 10, (1, 1)).advance(graph, &mut weights, &stats);
+        Stepper::new(rule, (1e-5, 1e-5, 20.0), 10, (1, 1)).advance(graph, &mut weights, &sums(&stats));
         weights
     };
     let paper = advance(StepRule::Paper { rate: 0.01, c: 50.0, schedule: RateSchedule::Constant });
@@ -180,7 +183,7 @@ fn a_batch_without_documents_changes_nothing() {
     for rule in [EM, PAPER, ADAM] {
         let mut weights = network.weights.clone();
         let mut stepper = Stepper::new(rule, (1e-5, 1e-6, 20.0), 3, (1, 1));
-        stepper.step(&network.graph, &mut weights, &Stats::new(&network.graph, true)).unwrap();
+        stepper.step(&network.graph, &mut weights, &sums(&Stats::new(&network.graph, true))).unwrap();
         assert_eq!(weights, network.weights, "{rule:?}");
     }
 }

@@ -17,7 +17,7 @@ const AHEAD: usize = 2;
 const WAIT: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
-struct Batch {
+struct DocumentBatch {
     documents: Vec<Document>,
     n_docs: usize,
 }
@@ -30,7 +30,7 @@ pub(super) fn for_batches(
     monitor: &Monitor,
     mut on_batch: impl FnMut(&mut [Document]) -> Result<()>,
 ) -> Result<()> {
-    let (full, filled) = sync_channel::<Result<Batch>>(AHEAD);
+    let (full, filled) = sync_channel::<Result<DocumentBatch>>(AHEAD);
     let (give_back, spare) = channel();
     let thread = std::thread::spawn(move || fill(reader, &full, &spare));
     let mut take_all = || loop {
@@ -54,7 +54,11 @@ pub(super) fn for_batches(
 }
 
 /// Ends with the reader, or when nobody takes batches any more.
-fn fill(mut reader: Box<dyn Reader>, full: &SyncSender<Result<Batch>>, spare: &Receiver<Batch>) {
+fn fill(
+    mut reader: Box<dyn Reader>,
+    full: &SyncSender<Result<DocumentBatch>>,
+    spare: &Receiver<DocumentBatch>,
+) {
     loop {
         let mut batch = spare.try_recv().unwrap_or_default();
         let read = fill_batch(reader.as_mut(), &mut batch);
@@ -66,7 +70,7 @@ fn fill(mut reader: Box<dyn Reader>, full: &SyncSender<Result<Batch>>, spare: &R
 }
 
 /// Whether there may be more.
-fn fill_batch(reader: &mut dyn Reader, batch: &mut Batch) -> Result<bool, Error> {
+fn fill_batch(reader: &mut dyn Reader, batch: &mut DocumentBatch) -> Result<bool, Error> {
     let mut size = 0;
     batch.n_docs = 0;
     while batch.n_docs < BATCH_DOCS && size < BATCH_SIZE {

@@ -8,8 +8,8 @@ mod batches;
 mod growing;
 mod one_text;
 mod options;
-mod plan;
 mod spill;
+mod token_map;
 mod tokenise;
 
 pub use one_text::{TextTokens, tokens_of_text};
@@ -23,11 +23,11 @@ use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use batches::for_batches;
 use growing::Growing;
-use plan::{Plan, document_frequency};
 use spill::Spill;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use token_map::{TokenMap, document_frequency};
 use tokenise::{Tokenised, tokenise};
 
 /// A corpus that is read stays in memory up to so many bytes.
@@ -91,7 +91,7 @@ struct Ingest<'a> {
     sink: &'a mut dyn Sink,
     interner: Interner,
     /// Whether the vocabulary is given: then `plan` holds from the start.
-    plan: Option<Plan>,
+    plan: Option<TokenMap>,
     spill: Spill,
     /// Named and unnamed tokens do not mix.
     named: Option<(bool, PathBuf)>,
@@ -118,7 +118,7 @@ impl<'a> Ingest<'a> {
                 // Parts of phrases must come through, too.
                 words.stop_words.remove(vocab.iter().flat_map(|name| name.split(' ')));
                 sink.set_names(&mut vocab.iter().map(String::as_str))?;
-                Some(Plan::given(vocab, &mut interner)?)
+                Some(TokenMap::given(vocab, &mut interner)?)
             }
         };
         let (spill, result, buffers) = (Spill::new(folder), Ingested::default(), Buffers::default());
@@ -312,7 +312,7 @@ impl<'a> Ingest<'a> {
     }
 
     /// Chooses the tokens among words and phrases; returns their names.
-    fn plan_vocabulary(&mut self, plan: &mut Plan, monitor: &Monitor) -> Result<Vec<String>> {
+    fn plan_vocabulary(&mut self, plan: &mut TokenMap, monitor: &Monitor) -> Result<Vec<String>> {
         let words = self.interner.names();
         let mut phrases = vec![(0, 0); plan.phrases.len()];
         plan.phrases.iter().for_each(|(&pair, &number)| phrases[number as usize - words.len()] = pair);
@@ -333,7 +333,7 @@ impl<'a> Ingest<'a> {
             plan.token_of.fill(BREAK);
             kept.iter().zip(0..).for_each(|(&number, token)| plan.token_of[number as usize] = token);
             // A phrase that is no token must not swallow its words: without it there are more of them, so count again.
-            let Plan { phrases, token_of } = &mut *plan;
+            let TokenMap { phrases, token_of } = &mut *plan;
             let n_phrases = phrases.len();
             phrases.retain(|_, number| token_of[*number as usize] != BREAK);
             if phrases.len() == n_phrases {
@@ -351,9 +351,9 @@ impl<'a> Ingest<'a> {
     }
 
     /// Phrases get the numbers after the last word's.
-    fn find_phrases(&mut self, monitor: &Monitor) -> Result<Plan> {
+    fn find_phrases(&mut self, monitor: &Monitor) -> Result<TokenMap> {
         let Some(min_score) = self.words.phrases.filter(|_| self.any_text) else {
-            return Ok(Plan::default());
+            return Ok(TokenMap::default());
         };
         let mut neighbours = Neighbours::default();
         self.spill.replay(|sequence, _, _| {
@@ -361,7 +361,7 @@ impl<'a> Ingest<'a> {
             monitor.go_on()
         })?;
         let numbered = neighbours.phrases(min_score).into_iter().zip(self.interner.len() as u32..);
-        Ok(Plan { phrases: numbered.collect(), token_of: Vec::new() })
+        Ok(TokenMap { phrases: numbered.collect(), token_of: Vec::new() })
     }
 }
 
@@ -376,7 +376,7 @@ enum Numbers {
 }
 
 fn put(
-    plan: &Plan,
+    plan: &TokenMap,
     sink: &mut dyn Sink,
     result: &mut Ingested,
     buffers: &mut Buffers,

@@ -1,6 +1,6 @@
 //! One text under a given vocabulary, split as texts of a corpus are; what is left out is told.
 
-use super::plan::Plan;
+use super::token_map::TokenMap;
 use crate::corpus::text::{split_words, to_lower_case};
 use crate::corpus::vocabulary::{BREAK, Interner, WordOptions};
 use crate::error::Result;
@@ -21,7 +21,7 @@ pub fn tokens_of_text(text: &str, vocab: &[String]) -> Result<TextTokens> {
     let mut stop_words = WordOptions::default().stop_words;
     stop_words.remove(vocab.iter().flat_map(|name| name.split(' ')));
     let mut interner = Interner::default();
-    let plan = Plan::given(vocab, &mut interner)?;
+    let plan = TokenMap::given(vocab, &mut interner)?;
     let mut lower_case = text.to_owned();
     to_lower_case(&mut lower_case);
     let (mut sequence, mut result) = (Vec::new(), TextTokens::default());

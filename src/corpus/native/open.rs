@@ -1,7 +1,7 @@
 //! Opening a native corpus, and verifying all of it.
 
 use super::layout::{ALIGN, Header, MAGIC, Section, VERSION};
-use crate::corpus::column::{Column, Part, Strings};
+use crate::corpus::column::{Column, MappedNumbers, Strings};
 use crate::corpus::{Corpus, documents::Mapped};
 use crate::error::{Error, Result};
 use bytemuck::AnyBitPattern;
@@ -133,7 +133,7 @@ fn column<T: AnyBitPattern>(map: &Arc<Mmap>, header: &Header, section: Section) 
     let place = header.places[section as usize];
     let begin = usize::try_from(place.begin).ok()?;
     let end = begin.checked_add(usize::try_from(place.len).ok()?)?;
-    Part::new(map, begin..end).map(Column::Mapped)
+    MappedNumbers::new(map, begin..end).map(Column::Mapped)
 }
 
 /// Every byte against the checksums, then what the numbers mean.

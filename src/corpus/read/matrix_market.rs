@@ -87,7 +87,7 @@ fn parse_size(line: &[u8]) -> Result<(u32, u32, u64), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{check, documents, fault, gzip, survives_mutations};
+    use super::super::testing::{assert_entry_faults, documents, fault, gzip, survives_mutations};
 
     const NAME: &str = "test.mtx";
     const GOOD: &str = "%%MatrixMarket matrix coordinate real general\n% comment\n\n4 5 6\n\
@@ -126,24 +126,9 @@ mod tests {
 
     #[test]
     fn every_fault_has_its_line() {
-        for (entry, said) in [
-            ("0 1 1", "row 0: they count from 1"),
-            ("1 0 1", "column 0: they count from 1"),
-            ("-1 1 1", "row '-1' is not a whole number above zero"),
-            ("5 1 1", "row 5 is above 4, which the header declares"),
-            ("1 6 1", "column 6 is above 5, which the header declares"),
-            ("1 x 1", "column 'x' is not a whole number above zero"),
-            ("1 1 nan", "value 'nan' is not a finite number"),
-            ("1 1 -inf", "value '-inf' is not a finite number"),
-            ("1 1 1e999", "value '1e999' is not a finite number"),
-            ("1 1 one", "value 'one' is not a finite number"),
-            ("1 1", "'1 1' is not 'row column value'"),
-            ("1 1 1 1", "'1 1 1 1' is not 'row column value'"),
-        ] {
-            let text = GOOD.replacen("2 3 1", entry, 1);
-            assert!(fault(NAME, &text).starts_with(&format!("{NAME}:7: {said}")), "{}", fault(NAME, &text));
-            assert_eq!(check(NAME, &text).0, [vec![0, 4], vec![1], vec![], vec![0]], "{entry}");
-        }
+        let values = ["nan", "-inf", "1e999", "one"];
+        let others = values.map(|v| (format!("1 1 {v}"), format!("value '{v}' is not a finite number")));
+        assert_entry_faults((NAME, GOOD, 7), ["row", "column", "value"], &others);
         let valued = with("pattern", "1 1 1\n1 1 1\n");
         assert!(fault(NAME, valued).starts_with("test.mtx:3: '1 1 1' is not 'row column'"));
     }

@@ -66,6 +66,33 @@ pub(super) fn fault(name: &str, bytes: impl AsRef<[u8]>) -> String {
     faults[0].clone()
 }
 
+/// Each of the entries `(entry, what is said of it)`, and those that every format of entries refuses, put in the place of `2 3 1` in
+/// a good file (name, text, line of that entry) of four documents and five tokens: it is named with its line, and a check reads
+/// all others. `names`: what the format calls the three numbers of an entry.
+pub(super) fn assert_entry_faults(
+    (name, good, line): (&str, &str, usize),
+    [row, column, value]: [&str; 3],
+    others: &[(String, String)],
+) {
+    let common = [
+        ("0 1 1", format!("{row} 0: they count from 1")),
+        ("1 0 1", format!("{column} 0: they count from 1")),
+        ("-1 1 1", format!("{row} '-1' is not a whole number above zero")),
+        ("5 1 1", format!("{row} 5 is above 4, which the header declares")),
+        ("1 6 1", format!("{column} 6 is above 5, which the header declares")),
+        ("1 x 1", format!("{column} 'x' is not a whole number above zero")),
+        ("1 1", format!("'1 1' is not '{row} {column} {value}'")),
+        ("1 1 1 1", format!("'1 1 1 1' is not '{row} {column} {value}'")),
+    ];
+    let others = others.iter().map(|(entry, said)| (&**entry, said));
+    for (entry, said) in common.iter().map(|(entry, said)| (*entry, said)).chain(others) {
+        let text = good.replacen("2 3 1", entry, 1);
+        let found = fault(name, &text);
+        assert!(found.starts_with(&format!("{name}:{line}: {said}")), "{found}");
+        assert_eq!(check(name, &text).0, [vec![0, 4], vec![1], vec![], vec![0]], "{entry}");
+    }
+}
+
 pub(super) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes.as_ref()).unwrap();

@@ -1,10 +1,11 @@
 //! One document's E-step: alternate q sweeps and r iterations until q stands still, then bound and gradients.
 
+use super::GROUP;
 use super::clamp::Clamped;
 use super::edge_terms::EdgeTerms;
 use super::gradient::Accumulator;
 use super::greedy::Search;
-use super::q_sweep::{spread_m, sweep_colour};
+use super::q_sweep::spread_m;
 use super::r_update::{init_r, update_r};
 use super::reduce::{Reduced, UpperTerms};
 use crate::batch::Batch;
@@ -221,14 +222,13 @@ impl DocState {
     /// Adds the document's gradient terms, those of its pieces if it has any.
     #[inline(always)]
     fn add_to(&mut self, doc: OneDoc<'_>, sums: &mut Accumulator) {
-        let OneDoc { graph, batch, doc_ix, params, options } = doc;
-        let count = f64::from(batch.docs[doc_ix].count);
+        let count = f64::from(doc.batch.docs[doc.doc_ix].count);
         let n_pieces = self.clamped.pieces.list().len();
-        if options.clamp == 0 || n_pieces == 1 {
-            sums.add(graph, batch, doc_ix, params, count, count, &self.q, &self.terms);
+        if doc.options.clamp == 0 || n_pieces == 1 {
+            sums.add(doc, self, count, count);
             return;
         }
-        let topics = batch.topics(doc_ix);
+        let topics = doc.batch.topics(doc.doc_ix);
         self.best.clear();
         self.best.extend_from_slice(&self.q[topics.clone()]);
         for piece in 0..n_pieces {
@@ -236,7 +236,7 @@ impl DocState {
             let weight = self.clamped.pieces.weight(piece);
             // The document is counted with its first piece.
             let counted = if piece == 0 { count } else { 0.0 };
-            sums.add(graph, batch, doc_ix, params, counted, count * weight, &self.q, &self.terms);
+            sums.add(doc, self, counted, count * weight);
         }
         self.q[topics].copy_from_slice(&self.best);
     }
@@ -285,21 +285,9 @@ impl DocState {
             for _ in 0..options.q_sweeps {
                 let mut begin = doc.node_begin as usize;
                 for &colour_end in colour_ends {
-                    let range = (begin, colour_end as usize);
+                    let topics = begin..colour_end as usize;
                     begin = colour_end as usize;
-                    let Self { q, logit, bias, slot_m, next_q, terms, .. } = self;
-                    let moved_now = sweep_colour(
-                        batch,
-                        doc_ix,
-                        range,
-                        bias,
-                        &terms.m,
-                        slot_m,
-                        1.0 / temperature,
-                        logit,
-                        next_q,
-                        q,
-                    );
+                    let moved_now = self.sweep(batch, doc_ix, topics, 1.0 / temperature);
                     moved = if moved_now > moved || moved_now.is_nan() { moved_now } else { moved };
                 }
             }
@@ -340,7 +328,6 @@ impl DocState {
 /// Entropy of q = sigmoid(g): softplus(g) - q g, summed; in whole groups, so that all of it is vectorised.
 #[inline(always)]
 fn entropy(logits: &[f32]) -> f64 {
-    const GROUP: usize = 8;
     let mut sum = 0.0;
     for group in logits.chunks(GROUP) {
         let mut terms = [0.0f32; GROUP];

@@ -3,6 +3,7 @@
 //! This is the only place with logarithms and exponentials per edge: flat loops over a document's edges that the
 //! compiler vectorises.
 
+use super::GROUP;
 use crate::numeric::{R_MIN, X_CAP, exp_neg, log1p_pos};
 
 /// Per-edge arrays of one document.
@@ -23,10 +24,6 @@ pub(super) struct EdgeTerms {
     /// `1 / (1 + t)`: with it, `1 / (1 - exp(-u)) = (1 + f'(w0)) / (1 + t)`.
     pub(super) inv: Vec<f32>,
 }
-
-/// The arrays are padded to whole groups of this many edges, and the loop's length is a visible multiple of it:
-/// the vectorised loop then leaves no scalar remainder, which would cost more than the padding.
-pub(super) const GROUP: usize = 8;
 
 impl EdgeTerms {
     /// Makes room for a document; the padding holds harmless numbers.

@@ -1,8 +1,7 @@
 //! Gradient terms of Eqs. 13-16 and the EM sums N, L, Q, accumulated over one block of documents.
 
-use super::edge_terms::EdgeTerms;
-use crate::batch::Batch;
-use crate::estep::{BlockSums, Params};
+use super::document::{DocState, OneDoc};
+use crate::estep::BlockSums;
 use crate::network::Graph;
 
 /// Dense sums of a block, and the list of the nodes it touched.
@@ -35,18 +34,9 @@ impl Accumulator {
     /// `N_ki += v q_k / (1 - exp(-u_ki))`;
     /// `L_i += v [ sum_k r (1 - q_k) / (1 - exp(-w0)) + sum_k q_k r / (1 - exp(-u)) ]`.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn add(
-        &mut self,
-        graph: &Graph,
-        batch: &Batch,
-        doc_ix: usize,
-        params: &Params,
-        count: f64,
-        weight: f64,
-        q: &[f32],
-        terms: &EdgeTerms,
-    ) {
+    pub(super) fn add(&mut self, doc: OneDoc<'_>, state: &DocState, count: f64, weight: f64) {
+        let OneDoc { graph, batch, doc_ix, params, .. } = doc;
+        let (q, terms) = (&state.q[..], &state.terms);
         let (doc, end) = (batch.docs[doc_ix], batch.docs[doc_ix + 1].node_begin as usize);
         let first = doc.edge_begin as usize;
         for at in doc.node_begin as usize..end {

@@ -19,8 +19,8 @@
 //! With A the sum of the weights of the parents that are on, `beta(w0 + A) - beta(w0) = A + log1p(t)` and
 //! `f'(w0 + A) = f'(w0) exp(-A) / (1 + t)`, where `t = f'(w0) (1 - exp(-A))`: nothing cancels.
 
+use super::GROUP;
 use super::document::DocState;
-use super::edge_terms::GROUP;
 use super::r_update::init_r;
 use crate::batch::{Batch, NodeRecord};
 use crate::numeric::{X_CAP, exp_neg, log1p_pos};
@@ -150,7 +150,7 @@ fn lifted(slope: f32, a: f32) -> (f32, f32) {
 
 /// The same, less a.
 #[inline(always)]
-pub(super) fn lifted_beyond(slope: f32, a: f32) -> (f32, f32) {
+pub(in crate::estep) fn lifted_beyond(slope: f32, a: f32) -> (f32, f32) {
     let (e, one_minus_e) = exp_neg(a.min(X_CAP));
     let t = slope * one_minus_e;
     (log1p_pos(t), slope * e / (1.0 + t))

@@ -11,15 +11,15 @@ mod probe;
 mod q_sweep;
 mod r_update;
 mod reduce;
-pub mod twin;
 
 pub use document::Q_START;
+pub(super) use greedy::lifted_beyond;
 pub use greedy::{HOPE, MIN_GAIN, Q_ON};
 pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;
 
-use super::{BlockSums, Bound, DocResults, EStep, EStepOptions, Params, Sink, Start, Stats, Work};
-use crate::batch::{BLOCK_DOCS, Batch, Packer};
+use super::{BlockSums, Bound, DocResults, EStep, EStepOptions, Sink, Start, Stats, Work};
+use crate::batch::{BLOCK_DOCS, Batch, CPU_PART_SIZE, Packer};
 use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
 use crate::network::Graph;
@@ -32,14 +32,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Blocks a thread may be ahead of the one that is added up next: enough to keep all threads busy, few enough that
 /// their sums take little memory.
-const BLOCKS_AHEAD: usize = 16;
+pub const BLOCKS_AHEAD: usize = 16;
 /// The same where per-document results are kept: those take more.
 const BLOCKS_AHEAD_KEPT: usize = 2;
 /// Blocks after which pages of a mapped corpus are given back.
 const RELEASE_BLOCKS: usize = RELEASE_DOCS / BLOCK_DOCS;
-/// A block is packed in parts of about this many nodes and edges, so that a part stays in cache and a block of
-/// huge documents does not fill the memory.
-const PART_SIZE: usize = 1 << 16;
+/// Length of vectorised loops' groups: arrays are padded to whole groups, and a loop's length is a visible multiple of it, so that it
+/// leaves no scalar remainder, which would cost more than the padding.
+const GROUP: usize = 8;
 
 /// The CPU backend.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl EStep for CpuEStep {
         "cpu".to_owned()
     }
 
-    fn run(&mut self, work: &Work<'_>, params: &Params, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run(&mut self, work: &Work<'_>, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let (graph, full) = (work.graph, work.options.bound == Bound::Full);
         let sizes = (graph.n_topics(), graph.n_nodes(), graph.n_edges(), graph.n_colours(), full);
         if self.sizes != sizes {
@@ -117,14 +117,13 @@ impl EStep for CpuEStep {
         let EStepOptions { start, clamp, .. } = *work.options;
         let is_told = sink.is_some() || work.kept_on.is_some();
         let reduce = work.gradients && !is_told && !full && start == Start::Greedy && clamp == 0;
-        let upper = reduce.then(|| UpperTerms::derive(graph, params));
+        let upper = reduce.then(|| UpperTerms::derive(graph, work.params));
         let (keep, n_blocks) = (sink.is_some(), AtomicUsize::new(0));
         let run = |(block_ix, block): (usize, &[Item])| {
             work.monitor.go_on()?;
             let mut worker = self.take_worker(graph, full);
             // A worker that failed may hold half a block's sums: it is dropped.
-            let result =
-                worker.run_block(work, block_ix * BLOCK_DOCS, block, params, upper.as_ref(), keep)?;
+            let result = worker.run_block(work, block_ix * BLOCK_DOCS, block, upper.as_ref(), keep)?;
             self.workers.lock().unwrap_or_else(|e| e.into_inner()).push(worker);
             if n_blocks.fetch_add(1, Ordering::Relaxed) % RELEASE_BLOCKS == RELEASE_BLOCKS - 1 {
                 work.docs.corpus().release();
@@ -155,7 +154,6 @@ impl Worker {
         work: &Work<'_>,
         first_item: usize,
         items: &[Item],
-        params: &Params,
         upper: Option<&UpperTerms>,
         keep: bool,
     ) -> Result<(BlockSums, Kept)> {
@@ -163,11 +161,11 @@ impl Worker {
         let (mut kept, mut done) = (Kept::default(), 0);
         while done < items.len() {
             let rest = &items[done..];
-            let n_packed = self.packer.pack(work.graph, &work.docs, rest, PART_SIZE, &mut self.batch);
+            let n_packed = self.packer.pack(work.graph, &work.docs, rest, CPU_PART_SIZE, &mut self.batch);
             let sums = work.gradients.then_some(&mut self.sums);
             let kept_on = work.kept_on.map(|lists| lists.from(first_item + done));
-            let (graph, batch, options) = (work.graph, &self.batch, work.options);
-            let docs = SomeDocs { graph, batch, params, options, kept_on, upper };
+            let Work { graph, params, options, .. } = *work;
+            let docs = SomeDocs { graph, batch: &self.batch, params, options, kept_on, upper };
             document::run_batch(docs, &mut self.state, sums, &mut totals);
             if let Some(bad) = self.state.elbo.iter().position(|elbo| !elbo.is_finite()) {
                 return Err(not_finite(rest[bad], self.state.elbo[bad]));

@@ -3,7 +3,7 @@
 
 use super::document::{self, DocState, OneDoc, SomeDocs};
 use super::gradient::Accumulator;
-use super::q_sweep::{spread_m, sweep_colour};
+use super::q_sweep::spread_m;
 use super::r_update::update_r;
 use crate::batch::{Batch, Packer};
 use crate::corpus::{Docs, Item};
@@ -139,7 +139,9 @@ impl<'a> Probe<'a> {
     /// The sums N, L, Q there (the tail not added).
     pub fn stats(&self) -> Stats {
         let mut sums = Accumulator::new(self.graph);
-        sums.add(self.graph, &self.batch, 0, self.params, 1.0, 1.0, &self.state.q, &self.state.terms);
+        let Self { graph, ref batch, params, .. } = *self;
+        let doc = OneDoc { graph, batch, doc_ix: 0, params, options: &EStepOptions::default() };
+        sums.add(doc, &self.state, 1.0, 1.0);
         let mut stats = Stats::new(self.graph, true);
         stats.add(self.graph, &sums.take(self.graph));
         stats.n_docs = 1.0;
@@ -198,8 +200,7 @@ impl<'a> Probe<'a> {
     /// Updates the q of one of the document's topics (a place in [`Probe::topics`]), all others held.
     pub fn update_q(&mut self, at: usize) {
         let at = self.batch.docs[0].node_begin as usize + at;
-        let DocState { q, logit, bias, slot_m, next_q, terms, .. } = &mut self.state;
-        sweep_colour(&self.batch, 0, (at, at + 1), bias, &terms.m, slot_m, 1.0, logit, next_q, q);
+        self.state.sweep(&self.batch, 0, at..at + 1, 1.0);
     }
 
     /// One iteration of Eq. 10 at every node.

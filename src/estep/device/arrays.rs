@@ -85,6 +85,21 @@ impl Array {
             Self::Kept => "kept",
         }
     }
+
+    /// The type of its elements in the shaders.
+    pub const fn element(self) -> &'static str {
+        match self {
+            Self::Docs => "DocRecord",
+            Self::Nodes => "NodeRecord",
+            Self::Edges => "EdgeRecord",
+            Self::Touched => "TouchedRecord",
+            Self::EdgeState => "EdgeState",
+            Self::Slots => "Slot",
+            Self::Network | Self::Rows | Self::EdgeOwners | Self::Positions | Self::DocState => "u32",
+            Self::NodeState | Self::DocBounds | Self::EdgeTotals | Self::Kept => "f32",
+            Self::NodeTotals => "vec2<f32>",
+        }
+    }
 }
 
 /// What changes on a positive edge.

@@ -8,12 +8,12 @@
 use super::flight::{Alternations, Landed};
 use super::landing::add_sums;
 use super::run::{DeviceEStep, Home, Pass};
-use super::{Machine, Plan};
+use super::{DispatchPlan, Machine};
 use crate::corpus::Item;
 use crate::error::Result;
 use crate::estep::cpu::not_finite;
 use crate::estep::pieces::{Piece, Pieces};
-use crate::estep::{DocResults, Params, Sink, Stats, Work};
+use crate::estep::{DocResults, Sink, Stats, Work};
 use std::sync::atomic::Ordering;
 
 /// Documents that are split together, in blocks: enough for full chunks in every round, few enough that their pieces take little
@@ -57,7 +57,6 @@ impl Listed {
 /// Takes documents that are still whole.
 struct Wholes<'a> {
     work: Work<'a>,
-    params: &'a Params,
     docs: Vec<SplitDoc>,
     scratch: Pieces,
 }
@@ -67,7 +66,7 @@ impl Home for Wholes<'_> {
         for doc_ix in 0..home.chunk.n_docs() {
             let topics = home.chunk.topics(doc_ix);
             let (alone, log_odds) = (&home.alone[topics.clone()], &home.log_odds[topics]);
-            let bound = self.params.constant + f64::from(home.doc_bounds[doc_ix]);
+            let bound = self.work.params.constant + f64::from(home.doc_bounds[doc_ix]);
             let both = alone.iter().copied().zip(log_odds.iter().copied());
             self.scratch.begin(bound, self.work.options.clamp, both);
             let (doc, next) = (home.chunk.docs[doc_ix], home.chunk.docs[doc_ix + 1]);
@@ -83,15 +82,16 @@ impl Home for Wholes<'_> {
 }
 
 /// Takes halves.
-struct Halves<'a> {
-    params: &'a Params,
+struct Halves {
+    /// The bound of an empty document.
+    constant: f64,
     /// Bound of each, and how long it took.
     ends: Vec<(f64, Alternations)>,
 }
 
-impl Home for Halves<'_> {
+impl Home for Halves {
     fn land(&mut self, home: &Landed) -> Result<()> {
-        let bounds = home.doc_bounds.iter().map(|&bound| self.params.constant + f64::from(bound));
+        let bounds = home.doc_bounds.iter().map(|&bound| self.constant + f64::from(bound));
         self.ends.extend(bounds.zip(home.spent.iter().copied()));
         Ok(())
     }
@@ -175,22 +175,17 @@ impl Mixtures<'_, '_, '_> {
 
 impl<M: Machine> DeviceEStep<M> {
     /// Runs the E-step with the structured bound, group by group of documents.
-    pub(super) fn run_clamped(
-        &mut self,
-        work: &Work<'_>,
-        params: &Params,
-        mut sink: Option<&mut Sink<'_>>,
-    ) -> Result<Stats> {
+    pub(super) fn run_clamped(&mut self, work: &Work<'_>, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let mut stats = Stats::new(work.graph, work.gradients);
         let mut first_item = 0;
         let group_docs = self.limits().block_docs.saturating_mul(GROUP_BLOCKS).max(1);
         for items in work.items.chunks(group_docs) {
             // Pieces have topics of their own to begin with.
             let work = Work { items, kept_on: None, ..*work };
-            let docs = self.split(&work, params)?;
+            let docs = self.split(&work)?;
             stats.add_totals(&totals(&work, &docs)?);
             if work.gradients || sink.is_some() {
-                self.add_up(&work, params, &docs, first_item, &mut stats, sink.as_deref_mut())?;
+                self.add_up(&work, &docs, first_item, &mut stats, sink.as_deref_mut())?;
             } else {
                 let n_docs: u64 = items.iter().map(|item| u64::from(item.count)).sum();
                 work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
@@ -201,11 +196,11 @@ impl<M: Machine> DeviceEStep<M> {
     }
 
     /// Splits documents, all of them by their first topic, then by their second and so on.
-    fn split(&mut self, work: &Work<'_>, params: &Params) -> Result<Vec<SplitDoc>> {
+    fn split(&mut self, work: &Work<'_>) -> Result<Vec<SplitDoc>> {
         let work = Work { gradients: false, ..*work };
-        let plan = Plan { keep_interest: true, ..Plan::new(work.graph, params, work.options, false, false) };
-        let mut wholes = Wholes { work, params, docs: Vec::new(), scratch: Pieces::default() };
-        self.run_pass(&Pass { work, params, plan, pieces: None }, &mut wholes)?;
+        let plan = DispatchPlan { keep_interest: true, ..DispatchPlan::of(&work, false) };
+        let mut wholes = Wholes { work, docs: Vec::new(), scratch: Pieces::default() };
+        self.run_pass(&Pass { work, plan, pieces: None }, &mut wholes)?;
         let mut docs = wholes.docs;
         for topic in 0..work.options.clamp as usize {
             // Which document and piece; its halves.
@@ -221,8 +216,8 @@ impl<M: Machine> DeviceEStep<M> {
             if to_split.is_empty() {
                 break;
             }
-            let mut taken = Halves { params, ends: Vec::new() };
-            self.run_pieces(&work, params, &listed, false, &mut taken)?;
+            let mut taken = Halves { constant: work.params.constant, ends: Vec::new() };
+            self.run_pieces(&work, &listed, false, &mut taken)?;
             for ((doc, piece, mut halves), ends) in to_split.into_iter().zip(taken.ends.chunks_exact(2)) {
                 for (half, (bound, spent)) in halves.iter_mut().zip(ends) {
                     half.bound = *bound;
@@ -239,7 +234,6 @@ impl<M: Machine> DeviceEStep<M> {
     fn add_up(
         &mut self,
         work: &Work<'_>,
-        params: &Params,
         docs: &[SplitDoc],
         first_item: usize,
         stats: &mut Stats,
@@ -266,21 +260,19 @@ impl<M: Machine> DeviceEStep<M> {
             q: Vec::new(),
             elbo: Vec::new(),
         };
-        self.run_pieces(work, params, &listed, keep_q, &mut mixtures)
+        self.run_pieces(work, &listed, keep_q, &mut mixtures)
     }
 
     fn run_pieces(
         &mut self,
         work: &Work<'_>,
-        params: &Params,
         listed: &Listed,
         keep_q: bool,
         home: &mut dyn Home,
     ) -> Result<()> {
-        let plan = Plan::new(work.graph, params, work.options, work.gradients, keep_q);
-        let plan = Plan { pieces: true, ..plan };
+        let plan = DispatchPlan { pieces: true, ..DispatchPlan::of(work, keep_q) };
         let work = Work { items: &listed.items, ..*work };
-        self.run_pass(&Pass { work, params, plan, pieces: Some(&listed.settings) }, home)
+        self.run_pass(&Pass { work, plan, pieces: Some(&listed.settings) }, home)
     }
 }
 

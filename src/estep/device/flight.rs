@@ -2,21 +2,26 @@
 //! bounds and sums. Where several starts are tried, all of that but the sums for each of them.
 
 use super::clamp::Setting;
-use super::{Array, Dispatch, Fault, Machine, Plan, Read};
+use super::marks::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
+use super::{Array, Dispatch, DispatchPlan, Fault, Machine, Read};
 use crate::batch::{Chunk, Rows};
 use crate::estep::MIN_BETTER;
-use crate::estep::cpu::twin::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
 use std::sync::Arc;
 
 /// Alternations, or rounds of a search, between two looks at which documents are done.
-const BURST: u32 = 4;
+pub const BURST: u32 = 4;
 /// The lists of rows are made anew when at most this share of their nodes is still at work. (Threads of documents that are done
 /// return at once, but a few documents take ten times the alternations of most: without this the sample takes four times as
 /// long on software Vulkan, `dblp` a third longer.)
 const COMPACT_AT: f64 = 0.75;
 
 /// Loads a chunk's arrays.
-pub(super) fn load(machine: &mut dyn Machine, set: usize, plan: &Plan, chunk: &Chunk) -> Result<(), Fault> {
+pub(super) fn load(
+    machine: &mut dyn Machine,
+    set: usize,
+    plan: &DispatchPlan,
+    chunk: &Chunk,
+) -> Result<(), Fault> {
     for (array, n_bytes) in plan.array_bytes(chunk) {
         machine.reserve(set, array, n_bytes)?;
     }
@@ -66,7 +71,7 @@ pub(super) struct Flight {
     pub(super) chunk: Arc<Chunk>,
     set: usize,
     /// One plan for each start, and which is at hand.
-    plans: Vec<Plan>,
+    plans: Vec<DispatchPlan>,
     at: usize,
     phase: Phase,
     rows: Rows,
@@ -119,7 +124,7 @@ impl Flight {
     pub(super) fn start(
         machine: &mut dyn Machine,
         set: usize,
-        plan: &Plan,
+        plan: &DispatchPlan,
         chunk: Arc<Chunk>,
         settings: &[Setting],
     ) -> Result<Self, Fault> {
@@ -148,7 +153,7 @@ impl Flight {
         Ok(flight)
     }
 
-    fn plan(&self) -> &Plan {
+    fn plan(&self) -> &DispatchPlan {
         &self.plans[self.at]
     }
 

@@ -1,7 +1,7 @@
 //! The table of kernels: one row each, with its WGSL, its arrays and its twin on the CPU.
 
-use super::{Args, Array};
-use crate::estep::cpu::twin::{self, Memory};
+use super::twin::{self, Memory};
+use super::{Args, Array, wgsl};
 
 /// Threads to a workgroup, in all kernels.
 pub const WORKGROUP: u32 = 64;
@@ -37,15 +37,15 @@ pub enum Access {
     Read,
     /// It reads and writes it.
     Write,
+    /// The same, where several threads may write one element.
+    Share,
 }
-
-use Access::{Read, Write};
 
 /// A kernel.
 pub struct Kernel {
     /// Its name: the stem of its file, its entry point, its twin.
     pub name: &'static str,
-    /// Its arrays; binding 0 holds the arguments, the arrays follow in this order.
+    /// Its arrays; binding 0 holds the arguments, the arrays follow in this order (`wgsl.rs` declares them).
     pub arrays: &'static [(Array, Access)],
     /// The same on the CPU, row by row.
     pub twin: fn(&mut Memory, Lanes, &Args),
@@ -60,7 +60,9 @@ impl Kernel {
             Lanes::Group => include_str!("../../../shaders/shared/group_rows.wgsl"),
         };
         let rows = include_str!("../../../shaders/shared/rows.wgsl");
-        [rows, lanes].iter().chain(self.parts).copied().collect::<Vec<_>>().join("\n")
+        let (constants, bindings) = (wgsl::constants(), wgsl::bindings(self.arrays));
+        let before = [rows, &constants, &bindings, lanes];
+        before.iter().chain(self.parts).copied().collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -74,243 +76,77 @@ const NUMERIC: &str = include_str!("../../../shaders/shared/numeric.wgsl");
 const NETWORK: &str = include_str!("../../../shaders/shared/network.wgsl");
 const EDGE_TERMS: &str = include_str!("../../../shaders/shared/edge_terms.wgsl");
 const SEARCH: &str = include_str!("../../../shaders/shared/search.wgsl");
-const CLAMPS: &str = include_str!("../../../shaders/shared/clamps.wgsl");
 
-/// Where q begins.
-pub static INIT_Q: Kernel = Kernel {
-    name: "init_q",
-    arrays: &[(Array::Nodes, Read), (Array::Rows, Read), (Array::DocState, Write), (Array::NodeState, Write)],
-    twin: twin::init_q,
-    parts: &[SEARCH, CLAMPS, include_str!("../../../shaders/init_q.wgsl")],
-};
+/// Makes the kernels: `NAME = file_and_twin(shared parts): reads arrays; writes arrays; shares arrays;`.
+macro_rules! kernels {
+    ($(
+        #[doc = $doc:literal]
+        $kernel:ident = $name:ident($($part:ident),*):
+            reads $($read:ident)*; writes $($written:ident)*; $(shares $($shared:ident)*;)?
+    )*) => {
+        $(
+            #[doc = $doc]
+            pub static $kernel: Kernel = Kernel {
+                name: stringify!($name),
+                arrays: &[
+                    $((Array::$read, Access::Read),)*
+                    $((Array::$written, Access::Write),)*
+                    $($((Array::$shared, Access::Share),)*)?
+                ],
+                twin: twin::$name,
+                parts: &[$($part,)* include_str!(concat!("../../../shaders/", stringify!($name), ".wgsl"))],
+            };
+        )*
 
-/// What every node says to its parents in a search.
-pub static FLIP_TERMS: Kernel = Kernel {
-    name: "flip_terms",
-    arrays: &[
-        (Array::Network, Read),
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::DocState, Read),
-        (Array::NodeState, Write),
-        (Array::Slots, Write),
-    ],
-    twin: twin::flip_terms,
-    parts: &[NUMERIC, NETWORK, SEARCH, include_str!("../../../shaders/flip_terms.wgsl")],
-};
+        /// All kernels.
+        pub static KERNELS: [&Kernel; [$(stringify!($name)),*].len()] = [$(&$kernel),*];
+    };
+}
 
-/// What a flip of every topic gains.
-pub static FLIP_GAIN: Kernel = Kernel {
-    name: "flip_gain",
-    arrays: &[
-        (Array::Network, Read),
-        (Array::Nodes, Read),
-        (Array::Rows, Read),
-        (Array::Slots, Read),
-        (Array::DocState, Read),
-        (Array::NodeState, Write),
-    ],
-    twin: twin::flip_gain,
-    parts: &[NETWORK, SEARCH, CLAMPS, include_str!("../../../shaders/flip_gain.wgsl")],
-};
-
-/// What topics gain that come on with their ancestors.
-pub static FLIP_CHAIN: Kernel = Kernel {
-    name: "flip_chain",
-    arrays: &[
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::Slots, Read),
-        (Array::DocState, Read),
-        (Array::NodeState, Write),
-        (Array::EdgeState, Write),
-    ],
-    twin: twin::flip_chain,
-    parts: &[SEARCH, include_str!("../../../shaders/flip_chain.wgsl")],
-};
-
-/// One step of every document's search.
-pub static FLIP_BEST: Kernel = Kernel {
-    name: "flip_best",
-    arrays: &[
-        (Array::Docs, Read),
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::EdgeState, Read),
-        (Array::DocState, Write),
-        (Array::NodeState, Write),
-        (Array::DocBounds, Write),
-    ],
-    twin: twin::flip_best,
-    parts: &[SEARCH, CLAMPS, include_str!("../../../shaders/flip_best.wgsl")],
-};
-
-/// Where r begins, and the edge terms there.
-pub static INIT_R: Kernel = Kernel {
-    name: "init_r",
-    arrays: &[
-        (Array::Network, Read),
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::DocState, Write),
-        (Array::NodeState, Write),
-        (Array::EdgeState, Write),
-        (Array::Slots, Write),
-    ],
-    twin: twin::init_r,
-    parts: &[NUMERIC, NETWORK, EDGE_TERMS, include_str!("../../../shaders/init_r.wgsl")],
-};
-
-/// One iteration of Eq. 10 at every node.
-pub static R_UPDATE: Kernel = Kernel {
-    name: "r_update",
-    arrays: &[
-        (Array::Network, Read),
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::DocState, Read),
-        (Array::NodeState, Write),
-        (Array::EdgeState, Write),
-        (Array::Slots, Write),
-    ],
-    twin: twin::r_update,
-    parts: &[NUMERIC, NETWORK, EDGE_TERMS, include_str!("../../../shaders/r_update.wgsl")],
-};
-
-/// q of the topics of one colour.
-pub static Q_UPDATE: Kernel = Kernel {
-    name: "q_update",
-    arrays: &[
-        (Array::Network, Read),
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::Slots, Read),
-        (Array::DocState, Write),
-        (Array::NodeState, Write),
-    ],
-    twin: twin::q_update,
-    parts: &[NUMERIC, NETWORK, CLAMPS, include_str!("../../../shaders/q_update.wgsl")],
-};
-
-/// Every node's terms of the bound.
-pub static NODE_BOUND: Kernel = Kernel {
-    name: "node_bound",
-    arrays: &[
-        (Array::Network, Read),
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::Slots, Read),
-        (Array::NodeState, Write),
-    ],
-    twin: twin::node_bound,
-    parts: &[NUMERIC, NETWORK, include_str!("../../../shaders/node_bound.wgsl")],
-};
-
-/// Every document's bound.
-pub static DOC_BOUND: Kernel = Kernel {
-    name: "doc_bound",
-    arrays: &[(Array::Docs, Read), (Array::Rows, Read), (Array::NodeState, Read), (Array::DocBounds, Write)],
-    twin: twin::doc_bound,
-    parts: &[include_str!("../../../shaders/doc_bound.wgsl")],
-};
-
-/// q and r of documents, kept.
-pub static KEEP: Kernel = Kernel {
-    name: "keep",
-    arrays: &[
-        (Array::Nodes, Read),
-        (Array::Rows, Read),
-        (Array::DocState, Read),
-        (Array::NodeState, Read),
-        (Array::EdgeState, Read),
-        (Array::Kept, Write),
-    ],
-    twin: twin::keep,
-    parts: &[include_str!("../../../shaders/keep.wgsl")],
-};
-
-/// q and r of documents as they were kept.
-pub static RESTORE: Kernel = Kernel {
-    name: "restore",
-    arrays: &[
-        (Array::Nodes, Read),
-        (Array::Rows, Read),
-        (Array::DocState, Read),
-        (Array::Kept, Read),
-        (Array::NodeState, Write),
-        (Array::EdgeState, Write),
-    ],
-    twin: twin::restore,
-    parts: &[include_str!("../../../shaders/restore.wgsl")],
-};
-
-/// Every edge's, leak's and topic's gradient terms.
-pub static GRADIENT: Kernel = Kernel {
-    name: "gradient",
-    arrays: &[
-        (Array::Network, Read),
-        (Array::Docs, Read),
-        (Array::Nodes, Read),
-        (Array::Edges, Read),
-        (Array::Rows, Read),
-        (Array::NodeState, Write),
-        (Array::EdgeState, Write),
-        (Array::DocBounds, Read),
-    ],
-    twin: twin::gradient,
-    parts: &[NUMERIC, NETWORK, include_str!("../../../shaders/gradient.wgsl")],
-};
-
-/// N of every touched edge.
-pub static EDGE_SUMS: Kernel = Kernel {
-    name: "edge_sums",
-    arrays: &[
-        (Array::Nodes, Read),
-        (Array::Touched, Read),
-        (Array::EdgeOwners, Read),
-        (Array::Positions, Read),
-        (Array::EdgeState, Read),
-        (Array::EdgeTotals, Write),
-    ],
-    twin: twin::edge_sums,
-    parts: &[include_str!("../../../shaders/edge_sums.wgsl")],
-};
-
-/// Q and L of every touched node.
-pub static NODE_SUMS: Kernel = Kernel {
-    name: "node_sums",
-    arrays: &[
-        (Array::Touched, Read),
-        (Array::Positions, Read),
-        (Array::NodeState, Read),
-        (Array::NodeTotals, Write),
-    ],
-    twin: twin::node_sums,
-    parts: &[include_str!("../../../shaders/node_sums.wgsl")],
-};
-
-/// All kernels.
-pub static KERNELS: [&Kernel; 15] = [
-    &INIT_Q,
-    &FLIP_TERMS,
-    &FLIP_GAIN,
-    &FLIP_CHAIN,
-    &FLIP_BEST,
-    &INIT_R,
-    &R_UPDATE,
-    &Q_UPDATE,
-    &NODE_BOUND,
-    &DOC_BOUND,
-    &KEEP,
-    &RESTORE,
-    &GRADIENT,
-    &EDGE_SUMS,
-    &NODE_SUMS,
-];
+kernels! {
+    /// Where q begins.
+    INIT_Q = init_q(SEARCH):
+        reads Nodes Rows; writes NodeState; shares DocState;
+    /// What every node says to its parents in a search.
+    FLIP_TERMS = flip_terms(NUMERIC, NETWORK, SEARCH):
+        reads Network Nodes Edges Rows DocState; writes NodeState Slots;
+    /// What a flip of every topic gains.
+    FLIP_GAIN = flip_gain(NETWORK, SEARCH):
+        reads Network Nodes Rows Slots DocState; writes NodeState;
+    /// What topics gain that come on with their ancestors.
+    FLIP_CHAIN = flip_chain(SEARCH):
+        reads Nodes Edges Rows Slots DocState; writes NodeState EdgeState;
+    /// One step of every document's search.
+    FLIP_BEST = flip_best(SEARCH):
+        reads Docs Nodes Edges Rows EdgeState; writes DocState NodeState DocBounds;
+    /// Where r begins, and the edge terms there.
+    INIT_R = init_r(NUMERIC, NETWORK, EDGE_TERMS):
+        reads Network Nodes Edges Rows; writes NodeState EdgeState Slots; shares DocState;
+    /// One iteration of Eq. 10 at every node.
+    R_UPDATE = r_update(NUMERIC, NETWORK, EDGE_TERMS):
+        reads Network Nodes Edges Rows DocState; writes NodeState EdgeState Slots;
+    /// q of the topics of one colour.
+    Q_UPDATE = q_update(NUMERIC, NETWORK):
+        reads Network Nodes Edges Rows Slots; writes NodeState; shares DocState;
+    /// Every node's terms of the bound.
+    NODE_BOUND = node_bound(NUMERIC, NETWORK):
+        reads Network Nodes Edges Rows Slots; writes NodeState;
+    /// Every document's bound.
+    DOC_BOUND = doc_bound():
+        reads Docs Rows NodeState; writes DocBounds;
+    /// q and r of documents, kept.
+    KEEP = keep():
+        reads Nodes Rows DocState NodeState EdgeState; writes Kept;
+    /// q and r of documents as they were kept.
+    RESTORE = restore():
+        reads Nodes Rows DocState Kept; writes NodeState EdgeState;
+    /// Every edge's, leak's and topic's gradient terms.
+    GRADIENT = gradient(NUMERIC, NETWORK):
+        reads Network Docs Nodes Edges Rows DocBounds; writes NodeState EdgeState;
+    /// N of every touched edge.
+    EDGE_SUMS = edge_sums():
+        reads Nodes Touched EdgeOwners Positions EdgeState; writes EdgeTotals;
+    /// Q and L of every touched node.
+    NODE_SUMS = node_sums():
+        reads Touched Positions NodeState; writes NodeTotals;
+}

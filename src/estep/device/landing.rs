@@ -3,19 +3,19 @@
 use super::flight::Landed;
 use crate::error::Result;
 use crate::estep::cpu::not_finite;
-use crate::estep::{DocResults, Params, Sink, Stats, Work};
+use crate::estep::{DocResults, Sink, Stats, Work};
 use crate::network::Graph;
 
 /// Adds a chunk's results, block by block.
 pub(super) fn add(
     work: &Work<'_>,
-    params: &Params,
     home: &Landed,
     stats: &mut Stats,
     sink: &mut Option<&mut Sink<'_>>,
 ) -> Result<()> {
     let chunk = &home.chunk;
-    let elbo: Vec<f64> = home.doc_bounds.iter().map(|&bound| params.constant + f64::from(bound)).collect();
+    let elbo: Vec<f64> =
+        home.doc_bounds.iter().map(|&bound| work.params.constant + f64::from(bound)).collect();
     if let Some(bad) = elbo.iter().position(|elbo| !elbo.is_finite()) {
         return Err(not_finite(work.items[chunk.items.start + bad], elbo[bad]));
     }

@@ -8,14 +8,18 @@ mod flight;
 mod kernel;
 mod landing;
 mod machine;
+pub mod marks;
 mod run;
 mod sequence;
+pub mod twin;
+mod wgsl;
 
 pub use arrays::{Args, Array, EdgeState, Slot};
+pub use flight::BURST;
 pub use kernel::{
     Access, DOC_BOUND, EDGE_SUMS, FLIP_BEST, FLIP_CHAIN, FLIP_GAIN, FLIP_TERMS, GRADIENT, INIT_Q, INIT_R,
     KEEP, KERNELS, Kernel, Lanes, MAX_GROUPS, NODE_BOUND, NODE_SUMS, Q_UPDATE, R_UPDATE, RESTORE, WORKGROUP,
 };
 pub use machine::{Dispatch, Fault, Machine, Read, Spent};
-pub use run::{DeviceEStep, DeviceOptions, HostSpent};
-pub use sequence::{Plan, network_words};
+pub use run::{DeviceEStep, DeviceOptions, HostSpent, N_SETS};
+pub use sequence::{DispatchPlan, network_words};

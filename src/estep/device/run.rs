@@ -5,12 +5,12 @@ use super::cache::{Cache, Key, key};
 use super::clamp::Setting;
 use super::flight::{Flight, Landed};
 use super::landing::add;
-use super::{Array, Fault, Machine, Plan, Spent, WORKGROUP, network_words};
+use super::twin::TwinMachine;
+use super::{Array, DispatchPlan, Fault, Machine, Spent, WORKGROUP, network_words};
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::error::{Error, Result};
 use crate::estep::cpu::CpuEStep;
-use crate::estep::cpu::twin::TwinMachine;
-use crate::estep::{Bound, DocResults, EStep, Params, Sink, Stats, Work};
+use crate::estep::{Bound, DocResults, EStep, Sink, Stats, Work};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
 /// Chunks on the device at a time, if it has the memory: one is loaded and looked at while the other is computed.
-const N_SETS: usize = 2;
+pub const N_SETS: usize = 2;
 /// Chunks packed ahead.
 const N_AHEAD: usize = 1;
 /// Entries of a row at most: some devices (lavapipe) end loops after 65,535 iterations in all, without a word, and a kernel goes
@@ -73,8 +73,7 @@ pub struct DeviceEStep<M> {
 /// Items that go through the device together, and what is asked of them.
 pub(super) struct Pass<'a> {
     pub(super) work: Work<'a>,
-    pub(super) params: &'a Params,
-    pub(super) plan: Plan,
+    pub(super) plan: DispatchPlan,
     /// The settings of all items, where they are pieces of documents.
     pub(super) pieces: Option<&'a [Setting]>,
 }
@@ -93,7 +92,7 @@ impl Pass<'_> {
     }
 
     fn load_network(&self, machine: &mut dyn Machine) -> Result<(), Fault> {
-        let words = network_words(self.work.graph, self.params);
+        let words = network_words(self.work.graph, self.work.params);
         let network = bytemuck::cast_slice(&words);
         machine.reserve(0, Array::Network, network.len())?;
         machine.write(0, Array::Network, 0, network)
@@ -127,14 +126,13 @@ pub(super) trait Home {
 /// Takes whole documents: sums, and results for the sink.
 struct Whole<'a, 's, 'f> {
     work: &'a Work<'a>,
-    params: &'a Params,
     stats: Stats,
     sink: Option<&'s mut Sink<'f>>,
 }
 
 impl Home for Whole<'_, '_, '_> {
     fn land(&mut self, home: &Landed) -> Result<()> {
-        add(self.work, self.params, home, &mut self.stats, &mut self.sink)?;
+        add(self.work, home, &mut self.stats, &mut self.sink)?;
         let n_docs: u64 = home.chunk.docs.iter().map(|doc| u64::from(doc.count)).sum();
         self.work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
         Ok(())
@@ -150,7 +148,7 @@ impl Home for Whole<'_, '_, '_> {
             }
         });
         let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
-        self.stats.merge(&CpuEStep::new().run(&work, self.params, sink)?);
+        self.stats.merge(&CpuEStep::new().run(&work, sink)?);
         Ok(())
     }
 }
@@ -328,7 +326,7 @@ impl<M: Machine> DeviceEStep<M> {
         next
     }
 
-    fn is_too_large(&self, plan: &Plan, chunk: &Chunk) -> bool {
+    fn is_too_large(&self, plan: &DispatchPlan, chunk: &Chunk) -> bool {
         if chunk.longest_row() > LONGEST_ROW {
             return true;
         }
@@ -406,12 +404,12 @@ impl<M: Machine> DeviceEStep<M> {
     }
 
     /// Runs the E-step of whole documents.
-    fn run_whole(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
-        let plan = Plan::new(work.graph, params, work.options, work.gradients, sink.is_some());
-        let plan = Plan { begins_on: work.kept_on.is_some() && work.options.start.searches(), ..plan };
+    fn run_whole(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+        let begins_on = work.kept_on.is_some() && work.options.start.searches();
+        let plan = DispatchPlan { begins_on, ..DispatchPlan::of(work, sink.is_some()) };
         let stats = Stats::new(work.graph, work.gradients);
-        let mut whole = Whole { work, params, stats, sink };
-        self.run_pass(&Pass { work: *work, params, plan, pieces: None }, &mut whole)?;
+        let mut whole = Whole { work, stats, sink };
+        self.run_pass(&Pass { work: *work, plan, pieces: None }, &mut whole)?;
         Ok(whole.stats)
     }
 }
@@ -425,10 +423,10 @@ impl<M: Machine> EStep for DeviceEStep<M> {
         self.machine.name()
     }
 
-    fn run(&mut self, work: &Work<'_>, params: &Params, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let result = match work.options.clamp {
-            0 => self.run_whole(work, params, sink),
-            _ => self.run_clamped(work, params, sink),
+            0 => self.run_whole(work, sink),
+            _ => self.run_clamped(work, sink),
         };
         if result.is_err() {
             self.machine.clear(); // chunks may still be in flight

@@ -5,12 +5,12 @@ use super::{DOC_BOUND, EDGE_SUMS, GRADIENT, NODE_BOUND, NODE_SUMS, Q_UPDATE, R_U
 use super::{FLIP_BEST, FLIP_CHAIN, FLIP_GAIN, FLIP_TERMS, INIT_Q, INIT_R, KEEP, RESTORE};
 use crate::batch::{Chunk, Rows, Span, Spans};
 use crate::estep::cpu::{Q_ON, Q_START};
-use crate::estep::{EStepOptions, Params, Start};
+use crate::estep::{EStepOptions, Params, Start, Work};
 use crate::network::Graph;
 
 /// What is the same for all chunks of a run.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct DispatchPlan {
     /// How to run.
     pub options: EStepOptions,
     /// Whether the gradient sums are wanted.
@@ -47,15 +47,14 @@ fn nodes(rows: &Rows) -> [Spans; 2] {
     [rows.several_parents, rows.few_parents]
 }
 
-impl Plan {
+impl DispatchPlan {
     /// The plan of an E-step of whole documents.
-    pub fn new(
-        graph: &Graph,
-        params: &Params,
-        options: &EStepOptions,
-        gradients: bool,
-        keep_q: bool,
-    ) -> Self {
+    pub fn of(work: &Work<'_>, keep_q: bool) -> Self {
+        Self::new(work.graph, work.params.n_levels, work.options, work.gradients, keep_q)
+    }
+
+    /// The same without the documents.
+    pub fn new(graph: &Graph, n_levels: u32, options: &EStepOptions, gradients: bool, keep_q: bool) -> Self {
         Self {
             options: options.clone(),
             gradients,
@@ -65,7 +64,7 @@ impl Plan {
             keep_interest: false,
             n_topics: graph.n_topics() as u32,
             n_edges: graph.n_edges() as u32,
-            n_levels: params.n_levels,
+            n_levels,
         }
     }
 

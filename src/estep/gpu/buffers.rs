@@ -17,6 +17,16 @@ pub fn grown(n_bytes: u64) -> u64 {
     (n_bytes / 16 * SPARE_16THS + n_bytes).next_multiple_of(16)
 }
 
+/// Bytes of a buffer that is made for the arguments of so many bytes.
+pub fn grown_args(n_bytes: u64) -> u64 {
+    2 * n_bytes
+}
+
+/// Bytes of a buffer that is made to read so many back.
+pub fn grown_staging(n_bytes: u64) -> u64 {
+    (n_bytes + n_bytes / 4).next_multiple_of(16)
+}
+
 /// A set of arrays.
 #[derive(Default)]
 pub(super) struct Set {
@@ -71,14 +81,13 @@ impl Set {
         if self.args.as_ref().map_or(0, Buffer::size) < args {
             let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
             let old = self.args.as_ref().map_or(0, Buffer::size);
-            self.args = Some(create(open, "args", args * 2, usage, left + old)?);
+            self.args = Some(create(open, "args", grown_args(args), usage, left + old)?);
             self.bind_groups.clear();
         }
         if self.staging.as_ref().map_or(0, Buffer::size) < staging {
             let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-            let n_bytes = (staging + staging / 4).next_multiple_of(16);
             let old = self.staging.as_ref().map_or(0, Buffer::size);
-            self.staging = Some(create(open, "staging", n_bytes, usage, left + old)?);
+            self.staging = Some(create(open, "staging", grown_staging(staging), usage, left + old)?);
         }
         Ok(())
     }

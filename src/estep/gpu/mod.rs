@@ -7,6 +7,6 @@ mod open;
 mod timing;
 
 pub use adapter::{AdapterSummary, list_adapters};
-pub use buffers::grown;
+pub use buffers::{grown, grown_args, grown_staging};
 pub use machine::GpuMachine;
 pub use open::GpuOptions;

@@ -23,7 +23,7 @@ const BIN: f64 = 1.0 / 64.0;
 /// The part of a run that a document is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum CorpusPart {
     /// Trained on, or of no run.
     Train,
     /// Held out to choose by.
@@ -32,7 +32,7 @@ pub enum Part {
     Test,
 }
 
-impl Part {
+impl CorpusPart {
     /// The part of a document.
     pub fn of(parts: Option<&Parts>, doc_ix: u32) -> Self {
         match parts {
@@ -112,11 +112,7 @@ pub fn sample_docs(n_docs: usize, most: usize, seed: u64) -> Vec<u32> {
     doc_ixs
 }
 
-/// Documents whose E-step is asked for at a time.
-const SLICE_DOCS: usize = 1 << 16;
-
 /// Looks at the given documents. What it keeps grows with the topics, not with the documents.
-#[allow(clippy::too_many_arguments)]
 pub fn gather(
     network: &Network,
     docs: Docs<'_>,
@@ -131,24 +127,22 @@ pub fn gather(
     let mut bounds = Histogram::new(BIN);
     let mut elbo_sums = [0.0; 3];
     let mut worst = [WorstBy::Word, WorstBy::Document].map(Worst::new);
-    for slice in doc_ixs.chunks(SLICE_DOCS) {
-        let mut sink = |results: &DocResults<'_>| {
-            for at in 0..results.n_docs() {
-                let (doc_ix, elbo) = (slice[results.first_item + at], results.elbo[at]);
-                let part = Part::of(parts.as_ref(), doc_ix) as usize;
-                let (of_doc, q) = results.doc(at);
-                of_doc.iter().zip(q).for_each(|(&topic, &q)| topics[topic as usize].add(doc_ix, q));
-                elbo_sums[part] += elbo;
-                bounds.add(elbo, part);
-                let n_words = docs.tokens(doc_ix as usize).count();
-                let cost = params.constant - elbo;
-                let doc = WorstDoc { doc_ix, elbo, n_words, cost, costs: vec![] };
-                worst.iter_mut().for_each(|list| list.add(doc.clone()));
-            }
-            Ok(())
-        };
-        infer::run(network, docs, slice, options, estep, monitor, Some(&mut sink))?;
-    }
+    let mut sink = |results: &DocResults<'_>| {
+        for at in 0..results.n_docs() {
+            let (doc_ix, elbo) = (doc_ixs[results.first_item + at], results.elbo[at]);
+            let part = CorpusPart::of(parts.as_ref(), doc_ix) as usize;
+            let (of_doc, q) = results.doc(at);
+            of_doc.iter().zip(q).for_each(|(&topic, &q)| topics[topic as usize].add(doc_ix, q));
+            elbo_sums[part] += elbo;
+            bounds.add(elbo, part);
+            let n_words = docs.tokens(doc_ix as usize).count();
+            let cost = params.constant - elbo;
+            let doc = WorstDoc { doc_ix, elbo, n_words, cost, costs: vec![] };
+            worst.iter_mut().for_each(|list| list.add(doc.clone()));
+        }
+        Ok(())
+    };
+    infer::run(network, docs, doc_ixs, options, estep, monitor, Some(&mut sink))?;
     let tail = topics.iter_mut().zip(&params.tail_q);
     tail.for_each(|(topic, &q)| topic.add_outside(doc_ixs.len(), q));
     Ok(Gathered {

@@ -13,7 +13,7 @@ mod summary;
 mod worst;
 
 pub use about::{About, floor_of_model};
-pub use gather::{Gathered, Part, TopicUse, gather, sample_docs};
+pub use gather::{CorpusPart, Gathered, TopicUse, gather, sample_docs};
 pub use histogram::Histogram;
 pub use payload::Limits;
 pub use worst::WorstDoc;

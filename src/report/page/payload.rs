@@ -1,7 +1,7 @@
 //! What the page knows, packed: a summary as JSON, and sections that are decoded when they are wanted.
 
 use super::Report;
-use super::gather::{Gathered, Part};
+use super::gather::{CorpusPart, Gathered};
 use super::pack::Section;
 use super::summary::summary;
 use crate::corpus::Docs;
@@ -240,7 +240,7 @@ fn docs_section(
         let tokens: Vec<u32> = docs.tokens(doc_ix as usize).collect();
         let kept = &tokens[..tokens.len().min(limits.doc_words)];
         left_out.doc_words += tokens.len() - kept.len();
-        section.number(Part::of(gathered.parts.as_ref(), doc_ix) as u64);
+        section.number(CorpusPart::of(gathered.parts.as_ref(), doc_ix) as u64);
         section.number(tokens.len() as u64);
         section.number(kept.len() as u64);
         kept.iter().for_each(|&token| section.number(vocabulary.number(token)));

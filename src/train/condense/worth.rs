@@ -4,10 +4,8 @@ use crate::corpus::Item;
 use crate::error::Result;
 use crate::estep::DocResults;
 use crate::network::{Graph, Weights};
-use crate::train::trainer::Trainer;
+use crate::train::trainer::{Q_MISSED, Trainer};
 
-/// A topic below this probability is not missed by a document.
-const Q_MIN: f32 = 0.01;
 /// Topics that fewer documents have on are left alone.
 const LEAST_DOCS: usize = 5;
 /// A topic that comes on in fewer of the documents of one that is gone does not take it over.
@@ -113,7 +111,7 @@ fn run(trainer: &mut Trainer<'_>, weights: &Weights, items: &[Item]) -> Result<V
     let mut take = |results: &DocResults<'_>| {
         for at in 0..results.n_docs() {
             let (topics, q) = results.doc(at);
-            let on = topics.iter().zip(q).filter(|(_, q)| **q >= Q_MIN).map(|(&topic, &q)| (topic, q));
+            let on = topics.iter().zip(q).filter(|(_, q)| **q >= Q_MISSED).map(|(&topic, &q)| (topic, q));
             docs.push(Doc { item: items[results.first_item + at], elbo: results.elbo[at], on: on.collect() });
         }
         Ok(())

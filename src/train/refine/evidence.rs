@@ -88,9 +88,9 @@ impl Evidence {
                 }
             }
         };
-        let (mut stats, _) = trainer.visit(true, Some(&mut take))?;
+        let (stats, _) = trainer.visit(true, Some(&mut take))?;
         evidence.add(&look, &waiting);
-        stats.add_tail(&params);
+        let stats = stats.with_tail(&params);
         for (edge, &parent) in graph.edge_parents().iter().enumerate() {
             evidence.importance[edge] -= weights.edge[edge] * stats.topic_q[parent as usize];
         }

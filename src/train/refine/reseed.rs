@@ -3,7 +3,7 @@
 use super::edges::{Levels, Wired};
 use super::evidence::{Evidence, Unexplained};
 use crate::network::{Graph, keep};
-use crate::train::trainer::Trainer;
+use crate::train::trainer::{MIN_NEW_LEAK, Trainer};
 use rustc_hash::FxHashMap;
 
 /// Seed tokens looked at for every dead topic.
@@ -19,8 +19,6 @@ const TOPIC_WEIGHT: f64 = 0.05;
 const TAKEN: f64 = 0.3;
 /// Members for which that holds: those of at least this excess per occurrence of the seed.
 const MEMBER_SHARE: f64 = 0.02;
-/// Leaks of new topics are at least this.
-const MIN_LEAK: f64 = 1e-3;
 /// Topics above a new one, and below it, that it is tied to at most.
 const TIES: usize = 64;
 
@@ -156,7 +154,8 @@ pub(super) fn reseed(trainer: &Trainer<'_>, levels: &Levels, evidence: &Evidence
             .filter(|&&below| levels.allow(topic, below))
             .take(TIES)
             .for_each(|&below| add(topic, below, TOPIC_WEIGHT));
-        wired.weights.leak[topic as usize] = (0.5 * excess.mass[seed as usize] / excess.n_docs).max(MIN_LEAK);
+        wired.weights.leak[topic as usize] =
+            (0.5 * excess.mass[seed as usize] / excess.n_docs).max(MIN_NEW_LEAK);
         excess.take(seed, &members);
     }
     wired

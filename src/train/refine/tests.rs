@@ -13,7 +13,7 @@ use crate::network::{Graph, Weights};
 use crate::rng::{Stream, rng};
 use crate::train::TrainOptions;
 use crate::train::state::{Phase, State};
-use crate::train::trainer::Trainer;
+use crate::train::trainer::{Setup, Trainer};
 use rand::RngExt;
 use std::collections::BTreeSet;
 
@@ -73,7 +73,16 @@ fn with_trainer<T>(
     let (mut estep, monitor) = (CpuEStep::new(), Monitor::default());
     let docs = alignment.docs(&corpus);
     let state = State::new(network.0, network.1, Phase::Epochs { evaluation_due: false });
-    run(&mut Trainer::new(state, docs, (all, &[]), &options, 1, 1e-5, &mut estep, &monitor))
+    let setup = Setup {
+        docs,
+        train_docs: all,
+        valid_docs: &[],
+        options: &options,
+        n_steps: 1,
+        leak_floor: 1e-5,
+        monitor: &monitor,
+    };
+    run(&mut Trainer::new(state, setup, &mut estep))
 }
 
 /// What evidence says of the network, and where the oracle stands: q of the E-step, the best r of every node.

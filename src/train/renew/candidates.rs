@@ -1,6 +1,7 @@
 //! What a topic could be instead: tokens that documents suggest, and the weights that fit the documents which hold them.
 
 use crate::network::{Graph, Weights};
+use crate::train::trainer::MIN_NEW_LEAK;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -14,8 +15,6 @@ const HELD: f64 = 0.7;
 const DOCS: f64 = 5.0;
 /// Weights of a candidate. EM multiplies, so none is at the floor.
 const WEIGHTS: (f64, f64) = (0.01, 4.0);
-/// Leaks are at least this.
-const MIN_LEAK: f64 = 1e-3;
 
 /// Documents with what the E-step found.
 #[derive(Debug, Default)]
@@ -95,7 +94,7 @@ impl Candidate {
         let absent = |side: &(f64, Vec<f64>), token: usize| (side.0 - side.1[token] + 0.5) / (side.0 + 1.0);
         let weight =
             |token| (absent(&without, token) / absent(&with, token)).ln().clamp(WEIGHTS.0, WEIGHTS.1);
-        let leak = (without.0 / (with.0 + without.0)).ln().abs().max(MIN_LEAK);
+        let leak = (without.0 / (with.0 + without.0)).ln().abs().max(MIN_NEW_LEAK);
         Some(Self { leak, tokens: (0..n_tokens).map(weight).collect() })
     }
 }

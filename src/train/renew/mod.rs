@@ -10,7 +10,7 @@
 mod candidates;
 
 use super::step::Memory;
-use super::trainer::{GAIN, OnEvent, Trainer};
+use super::trainer::{GAIN, OnEvent, Q_MISSED, Trainer};
 use super::{Event, RefineStage};
 use crate::corpus::Item;
 use crate::error::{Error, Result};
@@ -21,8 +21,6 @@ use candidates::Sample;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-/// A topic below this probability is not missed by a document.
-const Q_MIN: f32 = 0.01;
 /// A candidate must gain so many nats for every document of the sample: less is noise.
 const LEAST_GAIN: f64 = 1e-3;
 
@@ -209,8 +207,12 @@ fn look(trainer: &mut Trainer<'_>, items: &[Item]) -> Result<(Sample, f64)> {
         for at in 0..results.n_docs() {
             let item = items[results.first_item + at];
             let (topics, q) = results.doc(at);
-            let on =
-                topics.iter().zip(q).filter(|(_, q)| **q >= Q_MIN).map(|(&topic, &q)| (topic, q)).collect();
+            let on = topics
+                .iter()
+                .zip(q)
+                .filter(|(_, q)| **q >= Q_MISSED)
+                .map(|(&topic, &q)| (topic, q))
+                .collect();
             sample.add(item.count, docs.tokens(item.doc_ix as usize).collect(), on, results.elbo[at]);
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! Parquet: a column of text, or of lists of tokens; a document a row. Read row group by row group, in batches.
 
-mod batch;
 mod file;
 mod footer;
 mod guard;
 mod pages;
+mod row_batch;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -12,12 +12,12 @@ mod tests;
 use super::source::{Bomb, OnDisk, Source};
 use super::{Columns, Document, OnFault, Reader};
 use crate::error::{Error, Result};
-use batch::{Batch, RowGroup};
 use file::Bounded;
 use guard::guarded;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use row_batch::{RowBatch, RowGroup};
 use schema::Leaves;
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(super) struct Parquet {
     in_lists: bool,
     next_group: usize,
     group: Option<RowGroup>,
-    batch: Batch,
+    batch: RowBatch,
     /// Rows given out so far.
     row: u64,
     ended: bool,
@@ -56,7 +56,7 @@ impl Parquet {
         let schema = metadata.file_metadata().schema_descr();
         let leaves = schema::choose(schema, columns).map_err(|m| Error::input(&name, None, m))?;
         let in_lists = schema.column(leaves.text).max_rep_level() > 0;
-        let batch = Batch::default();
+        let batch = RowBatch::default();
         let (next_group, group) = (0, None);
         let growth = Growth { n_stored: n_bytes, n_given: 0 };
         let (row, ended) = (0, false);

@@ -1,8 +1,9 @@
 //! q of the topics of one colour; twin of shaders/q_update.wgsl.
 
 use super::edge_terms::node_params;
-use super::{CLAMPED_OFF, CLAMPED_ON, Memory, listed, row_sum};
+use super::{Memory, listed, row_sum};
 use crate::estep::PULL;
+use crate::estep::device::marks::{CLAMPED_OFF, CLAMPED_ON};
 use crate::estep::device::{Args, Lanes};
 use crate::numeric::sigmoid;
 use multiversion::multiversion;

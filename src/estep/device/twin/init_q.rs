@@ -1,6 +1,7 @@
 //! Where q begins; twin of shaders/init_q.wgsl.
 
-use super::{CLAMPED, CLAMPED_ON, KEPT_ON, Memory, listed};
+use super::{Memory, listed};
+use crate::estep::device::marks::{CLAMPED, CLAMPED_ON, KEPT_ON};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 

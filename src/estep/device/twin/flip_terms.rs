@@ -2,7 +2,7 @@
 
 use super::edge_terms::node_params;
 use super::{Memory, is_on, listed, row_sum};
-use crate::estep::cpu::greedy::lifted_beyond;
+use crate::estep::cpu::lifted_beyond;
 use crate::estep::device::{Args, Lanes, Slot};
 use multiversion::multiversion;
 

@@ -1,7 +1,8 @@
 //! One step of every document's search; twin of shaders/flip_best.wgsl.
 
-use super::{CHAIN, CLAMPED, CLAMPED_ON, GONE, KEPT_ON, Memory, ON_TRIAL, TRIED, is_on, listed, row_sum};
+use super::{Memory, is_on, listed, row_sum};
 use crate::estep::cpu::{HOPE, MIN_GAIN, Q_ON};
+use crate::estep::device::marks::{CHAIN, CLAMPED, CLAMPED_ON, GONE, KEPT_ON, ON_TRIAL, TRIED};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 use std::ops::Range;

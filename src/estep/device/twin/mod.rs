@@ -45,22 +45,8 @@ fn listed<'a>(rows: &'a [u32], args: &Args) -> impl Iterator<Item = usize> + use
     rows[args.row_begin as usize..][..args.n_rows as usize].iter().map(|&row| row as usize)
 }
 
-/// Mark of a topic that is on in the configuration that is kept, or that a search begins with.
-pub const KEPT_ON: u32 = 1;
-// Other marks of a topic in a search, added up: the last that was tried without; off on trial; off since the climb began. The last two
-// stay off.
-const TRIED: u32 = 2;
-const ON_TRIAL: u32 = 4;
-const GONE: u32 = 8;
-/// Mark of the last of a chain that came on in the last round.
-const CHAIN: u32 = 64;
-/// Mark of a piece's topic that is clamped on; it stays.
-pub const CLAMPED_ON: u32 = 16;
-/// Mark of a topic that is clamped off.
-pub const CLAMPED_OFF: u32 = 32;
-const CLAMPED: u32 = CLAMPED_ON | CLAMPED_OFF;
-/// What a flip loses that must not be.
-const NOWHERE: f32 = 1e9;
+/// What a flip loses that must not be; above every number of an edge or topic in a row.
+pub(super) const NOWHERE: f32 = 1e9;
 
 /// Whether a topic is on, in a search.
 #[inline(always)]

@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 
 /// From the numbers of words, as they came, to the tokens of the vocabulary.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct TokenMap {
     pub(super) phrases: FxHashMap<(u32, u32), u32>,
     /// The token of every word and phrase; [`BREAK`] where it has none.
     pub(super) token_of: Vec<u32>,
 }
 
-impl Plan {
+impl TokenMap {
     /// For a given vocabulary. A name with one space is a phrase; its words get numbers of their own beyond the vocabulary.
     pub(super) fn given(vocab: &[String], interner: &mut Interner) -> Result<Self> {
         for (at, name) in vocab.iter().enumerate() {
@@ -26,17 +26,17 @@ impl Plan {
                 )));
             }
         }
-        let mut plan = Self { phrases: FxHashMap::default(), token_of: (0..vocab.len() as u32).collect() };
+        let mut map = Self { phrases: FxHashMap::default(), token_of: (0..vocab.len() as u32).collect() };
         for (at, name) in vocab.iter().enumerate() {
             if let Some((first, second)) = name.split_once(' ').filter(|(_, second)| !second.contains(' ')) {
-                plan.phrases.insert((interner.intern(first)?, interner.intern(second)?), at as u32);
+                map.phrases.insert((interner.intern(first)?, interner.intern(second)?), at as u32);
             }
         }
-        plan.token_of.resize(interner.len(), BREAK);
-        Ok(plan)
+        map.token_of.resize(interner.len(), BREAK);
+        Ok(map)
     }
 
-    /// Words that stand alone but are no tokens, only parts of phrases; in a document as [`Plan::apply`] left it.
+    /// Words that stand alone but are no tokens, only parts of phrases; in a document as [`TokenMap::apply`] left it.
     pub(super) fn lost<'a>(&'a self, joined: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let lost = |&word: &u32| word != BREAK && self.token_of.get(word as usize) == Some(&BREAK);
         joined.iter().copied().filter(lost)
@@ -58,7 +58,7 @@ impl Plan {
 /// In how many documents every word and phrase is.
 pub(super) fn document_frequency(
     spill: &mut Spill,
-    plan: &Plan,
+    map: &TokenMap,
     n_all: usize,
     monitor: &Monitor,
 ) -> Result<Vec<u64>> {
@@ -66,7 +66,7 @@ pub(super) fn document_frequency(
     let (mut doc, mut joined) = (0, Vec::new());
     spill.replay(|sequence, _, _| {
         doc += 1;
-        join(sequence, &plan.phrases, &mut joined);
+        join(sequence, &map.phrases, &mut joined);
         for &word in joined.iter().filter(|&&word| word != BREAK) {
             if std::mem::replace(&mut last_doc[word as usize], doc) != doc {
                 df[word as usize] += 1;

@@ -1,10 +1,10 @@
-//! A batch of documents from the E-step to a file: the E-step computes, the calling thread selects topics, a thread of its own
+//! Documents from the E-step to a file: the E-step computes, the calling thread selects topics, a thread of its own
 //! writes. What is finished is kept in parts until the output is in place.
 
 use super::output::{OutputFormat, Subject, TopicWriter};
 use super::parts::{Manifest, Parts};
 use super::records::{Records, Selection, TopicQ};
-use super::{Shard, run_range};
+use super::{Shard, Task};
 use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Stats};
@@ -62,8 +62,8 @@ impl Job<'_> {
     }
 }
 
-/// An inference on its way to its output. Dropped without [`Batch::commit`], it leaves nothing but finished parts.
-pub struct Batch<'a> {
+/// An inference on its way to its output. Dropped without [`Inference::commit`], it leaves nothing but finished parts.
+pub struct Inference<'a> {
     job: Job<'a>,
     range: Range<usize>,
     params: Params,
@@ -73,7 +73,7 @@ pub struct Batch<'a> {
     parts: Option<Parts>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> Inference<'a> {
     /// Opens the output aside, and the folder of its parts: with `resume`, those of an earlier run of the same are taken over.
     pub fn open(
         output: &Path,
@@ -202,7 +202,8 @@ fn compute(
             Ok(())
         };
         let Job { network, docs, options, .. } = *job;
-        stats.merge(&run_range(network, docs, next..end, options, params, estep, monitor, Some(&mut sink))?);
+        let task = Task { network, params, docs, options, monitor };
+        stats.merge(&task.run_range(next..end, estep, Some(&mut sink))?);
         send(Piece::Computed(records))?;
         next = end;
     }

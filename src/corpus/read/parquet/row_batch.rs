@@ -56,7 +56,7 @@ impl RowGroup {
     }
 
     /// The next rows; none at the end.
-    pub(super) fn next(&mut self, batch: &mut Batch) -> Result<bool> {
+    pub(super) fn next(&mut self, batch: &mut RowBatch) -> Result<bool> {
         let n_rows = self.batch.min(self.n_rows_left);
         batch.n_rows = n_rows;
         (batch.row, batch.level, batch.value) = (0, 0, 0);
@@ -75,7 +75,7 @@ impl RowGroup {
 
 /// Decoded rows, and how far they have been given out.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct RowBatch {
     n_rows: usize,
     values: Vec<ByteArray>,
     definition: Vec<i16>,
@@ -89,7 +89,7 @@ pub(super) struct Batch {
     value: usize,
 }
 
-impl Batch {
+impl RowBatch {
     /// The next row's texts or tokens, its id and its label; none at the end.
     pub(super) fn next(&mut self) -> Option<(&[ByteArray], &str, &str)> {
         if self.row == self.n_rows {
@@ -124,7 +124,7 @@ impl TextColumn {
         Self { reader: ColumnReaderImpl::new(descriptor, Box::new(pages)), max_definition, n_values }
     }
 
-    fn read(&mut self, n_rows: usize, batch: &mut Batch) -> Result<()> {
+    fn read(&mut self, n_rows: usize, batch: &mut RowBatch) -> Result<()> {
         self.n_values.store(0, Ordering::Relaxed);
         batch.max_definition = self.max_definition;
         batch.values.clear();

@@ -1,7 +1,8 @@
 //! What a flip of every topic gains; twin of shaders/flip_gain.wgsl.
 
 use super::edge_terms::node_params;
-use super::{CLAMPED_OFF, CLAMPED_ON, GONE, Memory, NOWHERE, ON_TRIAL, is_on, listed, row_sum};
+use super::{Memory, NOWHERE, is_on, listed, row_sum};
+use crate::estep::device::marks::{CLAMPED_OFF, CLAMPED_ON, GONE, ON_TRIAL};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 
