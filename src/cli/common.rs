@@ -1,10 +1,11 @@
 //! What every command has: threads, verbosity, JSON, interruption, backend.
 
+use super::flags::with_flags;
+use super::gpu::{self, Gpu, Wanted};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
-use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
+use noisyor::estep::device::DeviceOptions;
 use noisyor::estep::{EStep, Monitor, Stats};
 use noisyor::plan::Device;
 use noisyor::report::columns::UNLIMITED;
@@ -69,9 +70,9 @@ impl Common {
     }
 }
 
-/// A line on standard error; if that is closed, so be it.
+/// A line on standard error, with flags for options; if that is closed, so be it.
 pub(crate) fn tell(message: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{}", tame(&message.to_string()));
+    let _ = writeln!(std::io::stderr(), "{}", tame(&with_flags(&message.to_string())));
 }
 
 /// Text without what would move the cursor or colour the screen: names of files and words can hold anything.
@@ -186,15 +187,15 @@ impl BackendArgs {
         cache_mb: usize,
     ) -> LibResult<(Box<dyn EStep>, Option<Device>)> {
         let cache_bytes = cache_mb.saturating_mul(1 << 20);
-        let Some(mut gpu) = self.open_gpu(common, cache_bytes)? else {
+        let Some(gpu) = self.open_gpu(common, cache_bytes)? else {
             return Ok((Box::new(CpuEStep::new()), None));
         };
-        let device = Device { cache_bytes: cache_bytes as u64, software: !gpu.machine().is_hardware() };
-        Ok((Box::new(gpu), Some(device)))
+        let device = Device { cache_bytes: cache_bytes as u64, software: !gpu.is_hardware };
+        Ok((gpu.estep, Some(device)))
     }
 
     /// Opens the GPU; none if it is the CPU that is to compute.
-    fn open_gpu(&self, common: &Common, cache_bytes: usize) -> LibResult<Option<DeviceEStep<GpuMachine>>> {
+    fn open_gpu(&self, common: &Common, cache_bytes: usize) -> LibResult<Option<Gpu>> {
         if self.backend == Backend::Cpu {
             let of_gpu = self.device.as_ref().map(|device| format!("--device {device}"));
             return match of_gpu.or(self.device_mb.map(|mb| format!("--device-mb {mb}"))) {
@@ -203,27 +204,29 @@ impl BackendArgs {
             };
         }
         let wanted = self.backend == Backend::Gpu || self.device.is_some();
-        if !wanted && !list_adapters().iter().any(|adapter| adapter.automatic) {
+        if !wanted && !gpu::adapters().contains(&true) {
             common.say("no GPU found: computing on the CPU");
             return Ok(None);
         }
-        let options = GpuOptions {
-            device: self.device.clone(),
-            max_bytes: self.device_mb.map(|mb| mb.saturating_mul(1 << 20)),
-            ..GpuOptions::default()
-        };
-        let machine = match GpuMachine::open(options) {
+        let opened = gpu::open(
+            Wanted {
+                device: self.device.clone(),
+                max_bytes: self.device_mb.map(|mb| mb.saturating_mul(1 << 20)),
+                options: DeviceOptions { cache_bytes, ..DeviceOptions::default() },
+                ..Wanted::default()
+            },
+            common,
+        );
+        match opened {
             Err(error) if !wanted => {
                 common.warn(format_args!("{error}; computing on the CPU"));
-                return Ok(None);
+                Ok(None)
             }
-            machine => machine?,
-        };
-        common.say(format_args!("computing on {}", machine.name()));
-        let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });
-        if !common.quiet {
-            estep.on_warning(|message| tell(format_args!("warning: {message}")));
+            opened => {
+                let gpu = opened?;
+                common.say(format_args!("computing on {}", gpu.name));
+                Ok(Some(gpu))
+            }
         }
-        Ok(Some(estep))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::common::{BackendArgs, interruptible, print};
 use super::corpus_args::{CorpusArgs, Verifying, refuse_overwriting};
+use super::flags::with_flags;
 use super::train::RunDocs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
@@ -153,7 +154,7 @@ impl Args {
         let (docs, no_docs) = match RunDocs::read(&run, self.corpus.clone(), common, monitor) {
             Ok(docs) => (Some(Documents::OfRun(docs)), String::new()),
             Err(error @ (Error::Input { .. } | Error::Io { .. })) if self.corpus.is_none() => {
-                (None, format!("no documents are shown: {error}"))
+                (None, with_flags(&format!("no documents are shown: {error}")))
             }
             Err(error) => return Err(error),
         };

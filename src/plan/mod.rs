@@ -90,11 +90,11 @@ pub fn plan(
 ) -> Result<Plan> {
     let Loaded { graph, names, weights: given, .. } = network;
     if options.refine.is_some() {
-        let message = "--refine changes the graph as it goes, which cannot be planned; leave it out";
+        let message = "`refine` changes the graph as it goes, which cannot be planned; leave it out";
         return Err(Error::Usage(message.into()));
     }
     if options.renew.is_some() {
-        let message = "--renew takes as many rounds as help, which cannot be planned; leave it out";
+        let message = "`renew` takes as many rounds as help, which cannot be planned; leave it out";
         return Err(Error::Usage(message.into()));
     }
     let survey = Survey::of(&docs, options);

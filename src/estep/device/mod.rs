@@ -11,7 +11,7 @@ mod machine;
 mod run;
 mod sequence;
 
-pub use arrays::{Args, Array, EdgeState, Slot};
+pub use arrays::{Args, Array, EdgeState, Slot, grown};
 pub use kernel::{
     Access, DOC_BOUND, EDGE_SUMS, FLIP_BEST, FLIP_CHAIN, FLIP_GAIN, FLIP_TERMS, GRADIENT, INIT_Q, INIT_R,
     KEEP, KERNELS, Kernel, Lanes, MAX_GROUPS, NODE_BOUND, NODE_SUMS, Q_UPDATE, R_UPDATE, RESTORE, WORKGROUP,
