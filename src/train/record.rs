@@ -28,6 +28,11 @@ pub struct RunRecord {
 
 impl RunRecord {
     /// Reads a run folder. A line of metrics that is still being written is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] where it holds no run or a damaged one, [`Error::Io`] where it
+    /// cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         let (config, options) = read_config(path)?;
         let metrics = read_metrics(path)?;
@@ -41,6 +46,10 @@ impl RunRecord {
 }
 
 /// `config.json` of a run folder, and the options in it.
+///
+/// # Errors
+///
+/// [`Error::Input`] where it is none of a run, [`Error::Io`] where it cannot be read.
 pub fn read_config(path: &Path) -> Result<(Value, TrainOptions)> {
     let file = path.join("config.json");
     if !file.is_file() {
@@ -58,6 +67,11 @@ pub fn read_config(path: &Path) -> Result<(Value, TrainOptions)> {
 }
 
 /// The evaluations of a run folder so far. A last line without an end is still being written.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a line that is none of metrics, [`Error::Io`] where it cannot be
+/// read.
 pub fn read_metrics(path: &Path) -> Result<Vec<Metrics>> {
     let file = path.join(METRICS);
     let text = String::from_utf8_lossy(&files::read(&file, MAX_METRICS)?).into_owned();

@@ -116,6 +116,10 @@ pub fn sample_docs(n_docs: usize, most: usize, seed: u64) -> Vec<u32> {
 const SLICE_DOCS: usize = 1 << 16;
 
 /// Looks at the given documents. What it keeps grows with the topics, not with the documents.
+///
+/// # Errors
+///
+/// As [`infer::run`](crate::infer::run).
 #[allow(clippy::too_many_arguments)]
 pub fn gather(
     network: &Network,
