@@ -2,11 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
+/// Of files that are read or written with the feature `parquet`.
+#[cfg(not(feature = "parquet"))]
+pub(crate) const NO_PARQUET: &str = "Parquet is not possible here: noisyor was built without the feature parquet; build it with that, or use another format";
+
 /// What can go wrong. Every message names the place, the value and the remedy.
+///
+/// ```
+/// use noisyor::{Error, network::load_model};
+///
+/// match load_model("no-such-model.safetensors".as_ref()) {
+///     Err(Error::Io { file, source }) if source.kind() == std::io::ErrorKind::NotFound => {
+///         println!("{} is not there", file.display());
+///     }
+///     Err(Error::Input { line: Some(line), .. }) => println!("look at line {line}"),
+///     other => drop(other?),
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file's content is not what it should be.
+    /// A file's content is not what it should be: a corpus, a graph, a model, a vocabulary, or a file of a run. Also a file that is too
+    /// large, damaged, or in a format that this build lacks.
     #[error("{}{}: {message}", .file.display(), .line.map(|l| format!(":{l}")).unwrap_or_default())]
     Input {
         /// The file.
@@ -16,10 +34,11 @@ pub enum Error {
         /// What is wrong, the value, and what to do.
         message: String,
     },
-    /// Options or arguments that make no sense, alone or together.
+    /// Options or arguments that make no sense, alone, together, or with this data: a share above one, a graph without weights to start
+    /// from, a folder that holds another run. Raised before anything is computed or written.
     #[error("{0}")]
     Usage(String),
-    /// Reading or writing failed.
+    /// Reading or writing failed: a file is missing, may not be read, or the disk is full.
     #[error("{}: {source}", .file.display())]
     Io {
         /// The file.
@@ -27,13 +46,14 @@ pub enum Error {
         /// The operating system's answer.
         source: std::io::Error,
     },
-    /// A compute device is missing or failed.
+    /// A compute device is missing, cannot run the kernels, or failed so that going on was impossible. The CPU may do the same work.
     #[error("{0}")]
     Device(String),
-    /// NaN or infinity turned up.
+    /// NaN or infinity turned up: weights that are out of range, or a step that is too large.
     #[error("{0}")]
     Numeric(String),
-    /// The user asked to stop.
+    /// [`Monitor::stop`](crate::Monitor::stop) was set while work was under way. Training is not an error then: it returns what it has, with
+    /// [`Ended::Interrupted`](crate::train::Ended::Interrupted).
     #[error("interrupted")]
     Interrupted,
 }

@@ -7,9 +7,38 @@
 //! The flow: a corpus is aligned with a graph, documents become local models packed into batches, an E-step
 //! computes q, r, the bound and the gradient sums of each batch, and the weight step uses the sums.
 //!
+//! Where to begin:
+//!
+//! | to | see |
+//! |---|---|
+//! | read a corpus, build one in memory, split it | [`corpus`]: [`corpus::read`], [`Corpus`], [`corpus::split`] |
+//! | match its tokens with those of a model | [`corpus::align`] |
+//! | make, load and save a network | [`network`]: [`Graph::build`], [`network::load_model`], [`network::save`] |
+//! | learn a graph from documents, choose its size | [`structure::learn_graph`], [`capacity::Chooser`] |
+//! | make a run with a folder, checkpoints and a model, and resume it | [`run`]: [`run::RunConfig`], [`run::Run`] |
+//! | train without a folder, or from a model | [`train`](mod@train): [`train::train`], [`update`] |
+//! | run the E-step, on the CPU or a GPU | [`estep`]: [`estep::EStep`], [`estep::cpu::CpuEStep`], `estep::gpu` |
+//! | find the topics of documents | [`infer::run`], [`infer::Inference`] |
+//! | estimate likelihoods | [`likelihood::estimate`] |
+//! | tell what was learned | [`report::topic_tree`], [`explain::Explainer`] |
+//!
+//! `examples/` has a program for training and inference in memory, one with an E-step loop of its own, one that scores the documents of
+//! a file, and one that reads documents from a source of its own.
+//!
+//! # Features
+//!
+//! All are on by default. `gpu`: the E-step on a GPU, by wgpu. `parquet`: Parquet files. `cli`: the program and what only it needs;
+//! a library leaves it out (`default-features = false`).
+//!
+//! # Messages
+//!
+//! Errors name options by their ids in backticks, as in "lower `min_df`": a field of an options struct, or what the program has as
+//! a flag of that name.
+//!
 //! ```
 //! use noisyor::corpus::{Corpus, align};
-//! use noisyor::estep::{Monitor, cpu::CpuEStep};
+//! use noisyor::Monitor;
+//! use noisyor::estep::cpu::CpuEStep;
 //! use noisyor::network::load_bytes;
 //! use noisyor::train::{Begin, TrainOptions, train};
 //!
@@ -29,36 +58,55 @@
 //! # Ok::<(), noisyor::Error>(())
 //! ```
 
-pub mod batch;
-pub mod bench;
+#![warn(clippy::missing_errors_doc)]
+
 pub mod capacity;
-pub mod compare;
 pub mod corpus;
 mod error;
 pub mod estep;
-pub mod exact;
 pub mod explain;
 mod faults;
-pub mod files;
 pub mod infer;
 pub mod likelihood;
-pub mod local;
-pub mod lock;
+mod local;
 mod markup;
-pub mod mixture;
-pub mod monitor;
 pub mod network;
 mod npy;
-pub mod numeric;
-pub mod plan;
 pub mod report;
-pub mod rng;
 pub mod run;
-pub mod sealed;
+mod sealed;
 pub mod structure;
-pub mod synth;
 pub mod train;
 pub mod update;
 
+pub use corpus::Corpus;
 pub use error::{Error, Result};
 pub use faults::Check;
+pub use monitor::Monitor;
+pub use network::{Graph, Names, Network, Weights};
+
+// Public for the program, tests and benchmarks alone: these may change at any time.
+#[doc(hidden)]
+pub mod batch;
+#[doc(hidden)]
+pub mod bench;
+#[doc(hidden)]
+pub mod compare;
+#[doc(hidden)]
+pub mod exact;
+#[doc(hidden)]
+pub mod files;
+#[doc(hidden)]
+pub mod lock;
+#[doc(hidden)]
+pub mod mixture;
+#[doc(hidden)]
+pub mod monitor;
+#[doc(hidden)]
+pub mod numeric;
+#[doc(hidden)]
+pub mod plan;
+#[doc(hidden)]
+pub mod rng;
+#[doc(hidden)]
+pub mod synth;

@@ -30,7 +30,7 @@ fn quiet_device_layer() {
     const LAYER_OFF: &str = "NODEVICE_SELECT";
     let chosen =
         ["MESA_VK_DEVICE_SELECT", "DRI_PRIME", LAYER_OFF].iter().any(|name| std::env::var_os(name).is_some());
-    if cfg!(target_os = "linux") && !chosen {
+    if cfg!(all(target_os = "linux", feature = "gpu")) && !chosen {
         // SAFETY: the first thing the program does; no other thread exists that could read the environment.
         unsafe { std::env::set_var(LAYER_OFF, "1") };
     }

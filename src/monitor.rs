@@ -16,6 +16,10 @@ pub struct Monitor {
 
 impl Monitor {
     /// An error if the user asked to stop.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] then.
     pub fn go_on(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }

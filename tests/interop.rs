@@ -39,6 +39,7 @@ fn named() -> IngestOptions {
 }
 
 /// Every word of a text.
+#[cfg(feature = "parquet")]
 fn every_word() -> IngestOptions {
     let words =
         WordOptions { stop_words: StopWords::default(), min_df: Some(Df::Docs(1)), ..WordOptions::default() };
@@ -105,6 +106,7 @@ fn dense_tables_of_numpy_and_pyarrow() {
     check_all(".csv", 2, &IngestOptions::default(), false, false);
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn pyarrows_parquet_files() {
     check_all(".parquet", 16, &every_word(), true, true);

@@ -99,7 +99,7 @@ pub fn bench(
     tell: &mut dyn FnMut(&str),
 ) -> Result<Report> {
     if n_repeats == 0 {
-        return Err(Error::Usage("--repeat must be at least 1; it is 0".into()));
+        return Err(Error::Usage("`repeat` must be at least 1; it is 0".into()));
     }
     if work.items.is_empty() {
         return Err(Error::Usage("there are no documents to measure on".into()));

@@ -122,6 +122,10 @@ pub struct Chooser<'a> {
 
 impl Chooser<'_> {
     /// Tries candidates, tells each trial, and returns the best.
+    ///
+    /// # Errors
+    ///
+    /// What learning and training the candidates fails with: see [`learn_graph`](crate::structure::learn_graph) and [`train`](crate::train::train).
     pub fn choose(&self, estep: &mut dyn EStep, on_trial: &mut dyn FnMut(&Trial)) -> Result<Chosen> {
         let learner = Learner::new(self.docs, self.graph_docs, self.tokens, self.given, self.monitor)?;
         let train_docs = self.train_docs;

@@ -2,18 +2,18 @@
 
 mod table;
 
-use super::common::{interruptible, print, tell};
+use super::common::{interruptible, print};
 use super::corpus_args::CorpusArgs;
 use super::estep_args::EStepArgs;
+use super::gpu::{self, Gpu, Wanted};
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
 use noisyor::bench::{Contender, Report, bench, n_runs};
 use noisyor::corpus::{Corpus, Item, align, sample_corpus, sample_network};
 use noisyor::estep::cpu::CpuEStep;
+use noisyor::estep::device::DeviceOptions;
 use noisyor::estep::device::twin::TwinMachine;
-use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
-use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
 use noisyor::estep::{EStepOptions, Monitor, Params, Work};
 use noisyor::network::{Network, load_model};
 use noisyor::synth::{Preset, Sampler, random_network};
@@ -207,19 +207,21 @@ impl Args {
                     };
                     Contender { name: "cpu".into(), device, estep: Box::new(CpuEStep::new()) }
                 }
-                Backend::Gpu => match self.open_gpu() {
-                    Ok(machine) => {
-                        let kind = if machine.is_hardware() { "" } else { ", software" };
-                        let device = machine.name() + kind;
-                        on_device("gpu", device, machine, common)
+                Backend::Gpu => match self.open_gpu(common) {
+                    Ok(gpu) => {
+                        let kind = if gpu.is_hardware { "" } else { ", software" };
+                        Contender { name: "gpu".into(), device: gpu.name + kind, estep: gpu.estep }
                     }
-                    Err(error @ Error::Device(_)) if !self.wants_gpu() && list_adapters().is_empty() => {
+                    Err(error @ Error::Device(_)) if !self.wants_gpu() && gpu::adapters().is_empty() => {
                         common.say(format_args!("gpu is left out: {error}"));
                         continue;
                     }
                     Err(error) => return Err(error),
                 },
-                Backend::Twins => on_device("twins", "1 thread".into(), TwinMachine::new(), common),
+                Backend::Twins => {
+                    let estep = gpu::on_device(TwinMachine::new(), DeviceOptions::default(), common);
+                    Contender { name: "twins".into(), device: "1 thread".into(), estep }
+                }
             });
         }
         Ok(contenders)
@@ -230,21 +232,9 @@ impl Args {
         self.backend.is_some() || self.device.is_some()
     }
 
-    fn open_gpu(&self) -> LibResult<GpuMachine> {
-        GpuMachine::open(GpuOptions {
-            device: self.device.clone(),
-            timestamps: true,
-            ..GpuOptions::default()
-        })
+    fn open_gpu(&self, common: &Common) -> LibResult<Gpu> {
+        gpu::open(Wanted { device: self.device.clone(), timestamps: true, ..Wanted::default() }, common)
     }
-}
-
-fn on_device(name: &str, device: String, machine: impl Machine + 'static, common: &Common) -> Contender {
-    let mut estep = DeviceEStep::new(machine, DeviceOptions::default());
-    if !common.quiet {
-        estep.on_warning(|message| tell(format_args!("warning: {message}")));
-    }
-    Contender { name: name.to_owned(), device, estep: Box::new(estep) }
 }
 
 fn sample(

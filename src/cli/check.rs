@@ -2,6 +2,7 @@
 
 use super::common::{interruptible, print, tame};
 use super::corpus_args::{CorpusArgs, size_of};
+use super::flags::with_flags;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
@@ -103,7 +104,8 @@ fn report<S: Serialize + std::fmt::Display>(
         print(format_args!("{result}\n"))?;
     } else {
         let shown = faults.len().min(args.max_faults as usize);
-        let mut text: String = faults[..shown].iter().map(|fault| format!("{fault}\n")).collect();
+        let mut text: String =
+            faults[..shown].iter().map(|fault| with_flags(&format!("{fault}\n"))).collect();
         if n_faults > shown as u64 {
             text += &format!("... and {} more\n", n_faults - shown as u64);
         }
@@ -124,7 +126,7 @@ fn report<S: Serialize + std::fmt::Display>(
 
 fn fault_json(fault: &Error) -> serde_json::Value {
     match fault {
-        Error::Input { line, message, .. } => json!({"line": line, "message": message}),
-        other => json!({"line": null, "message": other.to_string()}),
+        Error::Input { line, message, .. } => json!({"line": line, "message": with_flags(message)}),
+        other => json!({"line": null, "message": with_flags(&other.to_string())}),
     }
 }

@@ -1,5 +1,6 @@
 //! What every command has: threads, verbosity, JSON, interruption, backend.
 
+use super::flags::with_flags;
 use super::train::Screen;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -61,9 +62,9 @@ impl Common {
     }
 }
 
-/// A line on standard error; if that is closed, so be it.
+/// A line on standard error, with flags for options; if that is closed, so be it.
 pub(crate) fn tell(message: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{}", tame(&message.to_string()));
+    let _ = writeln!(std::io::stderr(), "{}", tame(&with_flags(&message.to_string())));
 }
 
 /// Text without what would move the cursor or colour the screen: names of files and words can hold anything.

@@ -38,11 +38,11 @@ pub(crate) struct EStepArgs {
     #[arg(long, value_name = "TOL", default_value_t = EStepOptions::default().tolerance)]
     estep_tol: f32,
     /// Alternations of q and r at most
-    #[arg(long, value_name = "N", default_value_t = EStepOptions::default().max_alternations)]
+    #[arg(id = "max_alternations", long = "estep-max", value_name = "N", default_value_t = EStepOptions::default().max_alternations)]
     estep_max: u32,
     /// The paper's schedule instead: N_E times (N_Q q sweeps, N_R r iterations), no early stop
     #[arg(long, value_name = "N_E,N_Q,N_R", num_args = 0..=1, default_missing_value = "10,10,10", require_equals = true)]
-    #[arg(value_delimiter = ',', conflicts_with_all = ["estep_tol", "estep_max"])]
+    #[arg(value_delimiter = ',', conflicts_with_all = ["estep_tol", "max_alternations"])]
     paper_estep: Option<Vec<u32>>,
     /// Where an E-step begins: at the configuration of topics that a greedy search finds; at q = 0.5 (plain); the same, hot at
     /// first (tempered); or all of these, and the best bound wins [default: greedy; plain with --paper-estep]

@@ -68,6 +68,16 @@ pub(crate) struct Args {
     estep: EStepArgs,
 }
 
+/// A name that is none of one topic: its words may lead to it.
+fn hint_at_search(error: Error) -> Error {
+    match error {
+        Error::Usage(message) => {
+            Error::Usage(format!("{message}; 'noisyor topics --search WORDS' finds topics by their words"))
+        }
+        other => other,
+    }
+}
+
 impl Args {
     fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.svg, &self.html, &self.dot].into_iter().flatten()
@@ -94,7 +104,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let model = model_file(&args.model)?;
     args.check_outputs(&model)?;
     let network = load_model(&model)?;
-    let why = args.why.as_deref().map(|topic| find_topic(&network, topic)).transpose()?;
+    let why =
+        args.why.as_deref().map(|topic| find_topic(&network, topic).map_err(hint_at_search)).transpose()?;
     let monitor = interruptible(common)?;
     let document = Document::read(&args, &network, common, &monitor)?;
     monitor.go_on()?;

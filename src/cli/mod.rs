@@ -6,11 +6,14 @@ mod common;
 mod compare;
 mod corpus;
 mod corpus_args;
+#[cfg(feature = "gpu")]
 mod devices;
 mod estep_args;
 mod eval;
 mod explain;
 mod figures;
+mod flags;
+mod gpu;
 mod graph;
 mod graph_args;
 mod infer;
@@ -61,6 +64,7 @@ enum Command {
     Synth(synth::Args),
     Model(model::Args),
     Bench(bench::Args),
+    #[cfg(feature = "gpu")]
     Devices(devices::Args),
 }
 
@@ -71,7 +75,9 @@ fn is_given(matches: &ArgMatches, option: &str) -> bool {
 
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> Result<()> {
-    let given = Cli::command().get_matches();
+    let mut program = Cli::command();
+    let given = program.get_matches_mut();
+    flags::start(&program, given.subcommand_name().unwrap_or_default());
     let Cli { command, common } = Cli::from_arg_matches(&given).unwrap_or_else(|e| e.exit());
     common.start_threads()?;
     match command {
@@ -93,6 +99,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Synth(args) => synth::run(args, &common),
         Command::Model(args) => model::run(args, &common),
         Command::Bench(args) => bench::run(args, &common),
+        #[cfg(feature = "gpu")]
         Command::Devices(args) => devices::run(args, &common),
     }
 }

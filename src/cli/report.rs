@@ -2,6 +2,7 @@
 
 use super::common::{BackendArgs, interruptible, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
+use super::flags::with_flags;
 use super::train::Screen;
 use super::{Common, progress::Progress};
 use anyhow::Result;
@@ -151,14 +152,14 @@ impl Args {
             return Err(Error::Usage(message.into()));
         }
         let run = RunRecord::read(&self.run)?;
-        let (docs, no_docs) =
-            match RunDocs::read(&run, self.corpus.clone(), monitor, &mut Screen::new(common, monitor)) {
-                Ok(docs) => (Some(Documents::OfRun(docs)), String::new()),
-                Err(error @ (Error::Input { .. } | Error::Io { .. })) if self.corpus.is_none() => {
-                    (None, format!("no documents are shown: {error}"))
-                }
-                Err(error) => return Err(error),
-            };
+        let mut screen = Screen::new(common, monitor);
+        let (docs, no_docs) = match RunDocs::read(&run, self.corpus.clone(), monitor, &mut screen) {
+            Ok(docs) => (Some(Documents::OfRun(docs)), String::new()),
+            Err(error @ (Error::Input { .. } | Error::Io { .. })) if self.corpus.is_none() => {
+                (None, with_flags(&format!("no documents are shown: {error}")))
+            }
+            Err(error) => return Err(error),
+        };
         Ok(Subject {
             about: About::of_run(&run),
             network: run.network,

@@ -67,6 +67,11 @@ pub struct Lengths {
 }
 
 /// Reads a corpus from end to end and lists its faults. An error only where there is nothing to look at.
+///
+/// # Errors
+///
+/// [`Error::Io`] where the file cannot be read, [`Error::Usage`] where its format is
+/// unknown, [`Error::Interrupted`] where the monitor says stop.
 pub fn check(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Result<Check<Summary>> {
     let mut faults = Faults::collecting(path);
     let mut count = Count::default();

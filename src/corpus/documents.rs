@@ -135,11 +135,20 @@ impl Corpus {
     }
 
     /// Reads all of a mapped file and compares it with its checksums; a corpus in memory is always right.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] where the file is damaged.
     pub fn verify(&self) -> Result<()> {
         self.verify_while(&Monitor::default())
     }
 
     /// The same, until the user asks to stop.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] where the file is damaged, [`Error::Interrupted`] where
+    /// the monitor says stop.
     pub fn verify_while(&self, monitor: &Monitor) -> Result<()> {
         let Some(mapped) = self.mapped.as_ref().filter(|_| !self.is_verified()) else { return Ok(()) };
         let verified = native::verify(self, mapped, &|| {

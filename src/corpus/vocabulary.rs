@@ -133,6 +133,11 @@ pub(super) fn choose(
 }
 
 /// Loads a vocabulary: from a native corpus, from a model or graph (.safetensors, .json, .tsv), or from a text file with a name a line.
+///
+/// # Errors
+///
+/// [`Error::Io`] where it cannot be read, [`Error::Input`] where it is no vocabulary: a
+/// name that is empty or there twice, no names at all.
 pub fn load_vocab(path: &Path) -> Result<Vec<String>> {
     if native::is_native(path) {
         let corpus = native::open(path)?;
@@ -185,11 +190,20 @@ pub struct VocabFile {
 
 impl VocabFile {
     /// Opens the output aside.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), file: AtomicFile::create(path)? })
     }
 
     /// Adds a name; fails if it does not fit a line.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for a name with a line break, [`Error::Io`] where it cannot be
+    /// written.
     pub fn push(&mut self, name: &str) -> Result<()> {
         if name.contains(['\n', '\r']) || name.is_empty() {
             let (path, name) = (self.path.display(), name.escape_debug());
@@ -199,6 +213,10 @@ impl VocabFile {
     }
 
     /// Puts the file in place.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn commit(self) -> Result<()> {
         self.file.commit()
     }

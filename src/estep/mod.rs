@@ -1,10 +1,13 @@
 //! The E-step: q and r of every document at given weights, its bound, and the sums that the step needs.
 
 pub mod cpu;
+#[doc(hidden)] // how devices run kernels; what users need of it is in `gpu`
 pub mod device;
+#[cfg(feature = "gpu")]
 pub mod gpu;
 mod on_lists;
 mod options;
+#[doc(hidden)] // for tests
 pub mod oracle;
 mod params;
 mod pieces;
@@ -79,5 +82,10 @@ pub trait EStep {
     fn name(&self) -> String;
 
     /// Runs the E-step; `sink` gets per-document results where it is given.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Numeric`](crate::Error::Numeric) on a weight or bound that is not finite,
+    /// [`Error::Interrupted`](crate::Error::Interrupted) where the monitor says stop, what the backend and the sink fail with.
     fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats>;
 }

@@ -163,6 +163,10 @@ impl EStepOptions {
     }
 
     /// Checks that the numbers make sense.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] that names the option.
     pub fn check(&self) -> Result<()> {
         if self.max_alternations == 0 || self.q_sweeps == 0 {
             return Err(Error::Usage("an E-step needs at least one alternation and one q sweep".into()));
@@ -188,7 +192,7 @@ impl EStepOptions {
             }
             Some(temper) if temper.alternations >= self.max_alternations => Err(Error::Usage(format!(
                 "tempering over {} alternations never reaches T = 1 within the {} there are at most; temper for fewer, \
-                 or raise --estep-max (or N_E of --paper-estep)",
+                 or raise `max_alternations` (or N_E of `paper_estep`)",
                 temper.alternations, self.max_alternations
             ))),
             _ => Ok(()),

@@ -26,6 +26,10 @@ pub struct Params {
 
 impl Params {
     /// Derives the parameters; fails, naming it, on a weight that is not finite and positive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Numeric`] that names the weight.
     pub fn derive(graph: &Graph, weights: &Weights, bound: Bound) -> Result<Self> {
         if let Some(fault) = weights.fault(graph, &|node| format!("node {node}")) {
             return Err(Error::Numeric(format!(

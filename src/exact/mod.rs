@@ -36,7 +36,7 @@ pub fn check_size(graph: &Graph) -> Result<()> {
     if n_topics > MAX_TOPICS {
         return Err(Error::Usage(format!(
             "the exact likelihood sums over 2^{n_topics} states of {n_topics} topics; at most {MAX_TOPICS} topics \
-             are possible: leave out --exact, the bound is then the answer"
+             are possible: leave out `exact`, the bound is then the answer"
         )));
     }
     Ok(())

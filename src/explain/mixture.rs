@@ -30,6 +30,22 @@ use rustc_hash::FxHashMap;
 impl Explainer<'_> {
     /// Explains a document, given as token numbers; those that the network does not have are left out. Fails where the bound is
     /// not finite.
+    ///
+    /// ```
+    /// use noisyor::{estep::EStepOptions, explain::Explainer, network::load_bytes};
+    ///
+    /// # let model = "sport\tball\t2\nsport\tteam\t2\nmusic\tsong\t2\n\tsport\t0.5\n\tmusic\t0.5\n\tball\t0.01\n\tteam\t0.01\n\tsong\t0.01\n";
+    /// # let network = load_bytes("model.tsv".as_ref(), model.as_bytes())?.into_model("model.tsv".as_ref())?;
+    /// let explainer = Explainer::new(&network, &EStepOptions::default())?;
+    /// let explanation = explainer.explain(&[0, 1])?; // ball and team
+    /// let on: Vec<&str> = explanation.topics.iter().filter(|t| t.is_on()).map(|t| network.names.of(t.topic)).collect();
+    /// assert_eq!(on, ["sport"]);
+    /// # Ok::<(), noisyor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Numeric`] where the bound is not finite.
     pub fn explain(&self, tokens: &[u32]) -> Result<Explanation> {
         let Self { network, options, params, .. } = self;
         let corpus = Corpus::from_tokens([tokens.to_vec()]);

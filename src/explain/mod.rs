@@ -37,6 +37,10 @@ pub struct Explainer<'a> {
 
 impl<'a> Explainer<'a> {
     /// For a network and an E-step; fails, naming it, on a weight that is not finite and positive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Numeric`] that names the weight.
     pub fn new(network: &'a Network, options: &EStepOptions) -> Result<Self> {
         let Network { graph, weights, names, .. } = network;
         if let Some(fault) = weights.fault(graph, &|node| format!("'{}'", names.of(node))) {

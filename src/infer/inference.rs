@@ -75,6 +75,11 @@ pub struct Inference<'a> {
 
 impl<'a> Inference<'a> {
     /// Opens the output aside, and the folder of its parts: with `resume`, those of an earlier run of the same are taken over.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] where the folder of parts holds another run or one that was not to be resumed,
+    /// [`Error::Io`] where nothing can be written.
     pub fn open(
         output: &Path,
         job: Job<'a>,
@@ -130,6 +135,11 @@ impl<'a> Inference<'a> {
     }
 
     /// Writes the finished parts that the documents begin with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] or [`Error::Input`] where a part cannot be read,
+    /// [`Error::Interrupted`] where the monitor says stop.
     pub fn replay(&mut self, monitor: &Monitor) -> Result<()> {
         let Self { parts: Some(parts), writing, .. } = self else { return Ok(()) };
         while parts.has(writing.next) {
@@ -141,6 +151,10 @@ impl<'a> Inference<'a> {
     }
 
     /// Computes what is missing and writes all that is not written yet. The sums are those of the documents that were computed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the output cannot be written; else as [`run`](super::run).
     pub fn run(&mut self, estep: &mut dyn EStep, monitor: &Monitor) -> Result<Stats> {
         let Self { job, range, params, parts, writing, .. } = self;
         let (job, parts, begin) = (&*job, parts.as_ref(), writing.next);
@@ -156,6 +170,10 @@ impl<'a> Inference<'a> {
     }
 
     /// Puts the output in place; then the parts are no longer needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn commit(self) -> Result<()> {
         self.writing.topics.commit()?;
         self.parts.map_or(Ok(()), Parts::remove)

@@ -34,6 +34,35 @@ pub struct Task<'a> {
 }
 
 /// Runs the E-step, without gradients, over the given documents of a corpus; `sink` gets their results in order.
+///
+/// ```
+/// use noisyor::corpus::{Corpus, align};
+/// use noisyor::estep::{DocResults, EStepOptions, cpu::CpuEStep};
+/// use noisyor::{Monitor, infer, network::load_bytes};
+///
+/// # let model = "sport\tball\t2\nsport\tteam\t2\nmusic\tsong\t2\n\tsport\t0.5\n\tmusic\t0.5\n\tball\t0.01\n\tteam\t0.01\n\tsong\t0.01\n";
+/// # let network = load_bytes("model.tsv".as_ref(), model.as_bytes())?.into_model("model.tsv".as_ref())?;
+/// let corpus = Corpus::from_tokens([vec![0, 1], vec![2]]); // tokens by number: ball and team; song
+/// let alignment = align(&corpus, &network.names.tokens);
+/// let mut likeliest = Vec::new();
+/// let mut sink = |results: &DocResults<'_>| {
+///     for at in 0..results.n_docs() {
+///         let (topics, q) = results.doc(at);
+///         let best = topics.iter().zip(q).max_by(|a, b| a.1.total_cmp(b.1));
+///         likeliest.push(best.map_or("none", |(&topic, _)| network.names.of(topic)));
+///     }
+///     Ok(())
+/// };
+/// let (options, mut estep, monitor) = (EStepOptions::default(), CpuEStep::new(), Monitor::default());
+/// infer::run(&network, alignment.docs(&corpus), &[0, 1], &options, &mut estep, &monitor, Some(&mut sink))?;
+/// assert_eq!(likeliest, ["sport", "music"]);
+/// # Ok::<(), noisyor::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Numeric`](crate::Error::Numeric) on a weight or bound that is not finite,
+/// [`Error::Interrupted`](crate::Error::Interrupted) where the monitor says stop, what the backend and the sink fail with.
 pub fn run(
     network: &Network,
     docs: Docs<'_>,

@@ -78,7 +78,7 @@ impl Parts {
         }
         if !resume {
             return Err(Error::Usage(format!(
-                "{} holds {} finished parts of a run that ended early; go on behind them with --resume, or remove the \
+                "{} holds {} finished parts of a run that ended early; go on behind them with `resume`, or remove the \
                  folder to begin anew",
                 parts.folder.display(),
                 found.len()

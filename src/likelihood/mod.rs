@@ -8,6 +8,7 @@ mod anneal;
 mod configurations;
 mod document;
 mod joint;
+#[doc(hidden)] // for tests
 pub mod proposal;
 mod weights;
 
@@ -59,6 +60,10 @@ impl Default for Options {
 
 impl Options {
     /// Checks that the numbers make sense.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] that names the option.
     pub fn check(&self) -> Result<()> {
         if self.samples < 2 {
             return Err(Error::Usage(format!(
@@ -128,6 +133,10 @@ impl Estimates {
 }
 
 /// Estimates the log-likelihood of every document.
+///
+/// # Errors
+///
+/// [`Error::Usage`] for options that make no sense; else as [`infer::run`](crate::infer::run).
 pub fn estimate(
     network: &Network,
     docs: Docs<'_>,

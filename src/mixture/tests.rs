@@ -242,7 +242,7 @@ fn only_complete_layers_have_such_weights() {
     for edges in [without(3), without(7), across] {
         let error = complete_layer(&graph(&edges)).unwrap_err().to_string();
         assert!(
-            error.contains("every token") && error.contains("--parents all") && error.contains("--init data")
+            error.contains("every token") && error.contains("`parents` all") && error.contains("`init` data")
         );
     }
 }

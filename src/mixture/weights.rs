@@ -22,8 +22,8 @@ pub(crate) fn complete_layer(graph: &Graph) -> Result<&[u32]> {
     let lowest = topics.iter().all(|&topic| graph.children(topic as usize).len() == graph.n_tokens());
     if topics.is_empty() || !same || !lowest {
         return Err(Error::Usage(
-            "--init mixture is for graphs in which every topic of the lowest layer is linked to every token, and no other topic \
-             to any; use --parents all with --topics, or --init data"
+            "`init` mixture is for graphs in which every topic of the lowest layer is linked to every token, and no other topic \
+             to any; use `parents` all with `topics`, or `init` data"
                 .into(),
         ));
     }

@@ -11,12 +11,20 @@ use std::path::Path;
 /// Lists the faults of a model or graph. Where [`super::load`] stops at the first, this goes on.
 ///
 /// An error only where there is nothing to look at: the file cannot be read, or its name has another ending.
+///
+/// # Errors
+///
+/// [`Error::Io`](crate::Error::Io) where it cannot be read, [`Error::Usage`](crate::Error::Usage) for another extension.
 pub fn check(path: &Path) -> Result<Check<Summary>> {
     format_of(path)?;
     check_bytes(path, &files::read(path, MAX_BYTES)?)
 }
 
 /// Lists the faults of a model or graph that is already in memory; `path` gives the format and the name in faults.
+///
+/// # Errors
+///
+/// [`Error::Usage`](crate::Error::Usage) for another extension.
 pub fn check_bytes(path: &Path, bytes: &[u8]) -> Result<Check<Summary>> {
     let mut faults = Faults::collecting(path);
     let (loaded, has_checksum) = read(path, bytes, &mut faults)?;

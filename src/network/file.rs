@@ -73,17 +73,30 @@ pub(super) fn format_of(path: &Path) -> Result<Format> {
 }
 
 /// Whether a file of this name can be saved: for those who work long before they do.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where it cannot.
 pub fn check_extension(path: &Path) -> Result<()> {
     format_of(path).map(|_| ())
 }
 
 /// Loads a model or a graph, told apart by extension.
+///
+/// # Errors
+///
+/// [`Error::Input`] with file and line for the first fault, [`Error::Io`] where it cannot
+/// be read, [`Error::Usage`] for another extension.
 pub fn load(path: &Path) -> Result<Loaded> {
     format_of(path)?;
     load_bytes(path, &files::read(path, MAX_BYTES)?)
 }
 
 /// Loads a model or a graph that is already in memory; `path` gives the format and the name in errors.
+///
+/// # Errors
+///
+/// As [`load`].
 pub fn load_bytes(path: &Path, bytes: &[u8]) -> Result<Loaded> {
     let (loaded, _) = read(path, bytes, &mut Faults::strict(path))?;
     loaded.ok_or_else(|| Error::input(path, None, "not a model or a graph"))
@@ -103,12 +116,20 @@ pub(super) fn read(path: &Path, bytes: &[u8], faults: &mut Faults) -> Result<(Op
 }
 
 /// Loads a model; a graph without weights is an error.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a graph without weights; else as [`load`].
 pub fn load_model(path: &Path) -> Result<Network> {
     load(path)?.into_model(path)
 }
 
 impl Loaded {
     /// The model, if there are weights; `path` is for the error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] where there are none.
     pub fn into_model(self, path: &Path) -> Result<Network> {
         let weights = self.weights.ok_or_else(|| Error::input(path, None, NO_WEIGHTS))?;
         Ok(Network { graph: self.graph, weights, names: self.names, training: self.training })
@@ -203,11 +224,20 @@ fn verify(loaded: Loaded, expected: &str, faults: &mut Faults) -> Result<Option<
 }
 
 /// Saves a model atomically, in the format of the extension.
+///
+/// # Errors
+///
+/// [`Error::Io`] where it cannot be written, [`Error::Usage`] for another extension, or
+/// names that the format cannot hold.
 pub fn save(network: &Network, path: &Path) -> Result<()> {
     files::replace(path, &bytes_of(network, path)?)
 }
 
 /// The same, written aside in a folder on the same disk.
+///
+/// # Errors
+///
+/// As [`save`].
 pub fn save_by(folder: &Path, network: &Network, path: &Path) -> Result<()> {
     files::replace_by(folder, path, &bytes_of(network, path)?)
 }
@@ -222,6 +252,10 @@ fn bytes_of(network: &Network, path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Saves the graph alone, without weights; safetensors always has them.
+///
+/// # Errors
+///
+/// As [`save`].
 pub fn save_graph(network: &Network, path: &Path) -> Result<()> {
     let bytes = match format_of(path)? {
         Format::Json => json::format_graph(network),

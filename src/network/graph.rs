@@ -78,6 +78,21 @@ impl Graph {
     /// Builds and validates. Returns the graph and, for every edge of the graph, its place in `edges`.
     ///
     /// The message of a fault names the nodes by `name`.
+    ///
+    /// ```
+    /// use noisyor::Graph;
+    ///
+    /// // Two topics, 0 and 1; tokens follow: 2, 3 and 4.
+    /// let (graph, _) = Graph::build(2, 3, &[(0, 1), (1, 2), (1, 3), (0, 4)], &|node| node.to_string()).unwrap();
+    /// assert_eq!((graph.n_topics(), graph.parents(1), graph.children(1)), (2, &[0][..], &[2, 3][..]));
+    /// let cycle = Graph::build(2, 1, &[(0, 1), (1, 0), (1, 2)], &|node| node.to_string());
+    /// assert!(cycle.is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first fault: an edge that is there twice, leads to a topic's own ancestor or from a token, or a number that no node
+    /// has.
     pub fn build(
         n_topics: usize,
         n_tokens: usize,

@@ -4,8 +4,9 @@ use super::shape::Shape;
 use super::survey::Survey;
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::corpus::{Docs, Item};
-use crate::estep::device::{Array, BURST, DeviceOptions, DispatchPlan, N_SETS};
-use crate::estep::gpu::{grown, grown_args, grown_staging};
+use crate::estep::device::{
+    Array, BURST, DeviceOptions, DispatchPlan, N_SETS, grown, grown_args, grown_staging,
+};
 use crate::estep::{Bound, EStepOptions};
 use crate::network::Graph;
 use serde::Serialize;

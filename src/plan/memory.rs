@@ -41,7 +41,7 @@ pub(super) enum Backend<'a> {
     Device {
         /// Its arrays.
         need: &'a DeviceNeed,
-        /// `--cache-mb`, in bytes.
+        /// Memory for packed documents, in bytes.
         cache_bytes: u64,
         /// Whether its memory is the host's: software.
         software: bool,

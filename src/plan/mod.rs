@@ -95,11 +95,11 @@ pub fn plan(planned: &Planned<'_>, estep: &mut dyn EStep, budget_s: f64, monitor
     let Planned { network, docs, options, device, reading } = *planned;
     let Loaded { graph, names, weights: given, .. } = network;
     if options.refine.is_some() {
-        let message = "--refine changes the graph as it goes, which cannot be planned; leave it out";
+        let message = "`refine` changes the graph as it goes, which cannot be planned; leave it out";
         return Err(Error::Usage(message.into()));
     }
     if options.renew.is_some() {
-        let message = "--renew takes as many rounds as help, which cannot be planned; leave it out";
+        let message = "`renew` takes as many rounds as help, which cannot be planned; leave it out";
         return Err(Error::Usage(message.into()));
     }
     let survey = Survey::of(&docs, options);

@@ -7,6 +7,10 @@ use crate::network::Network;
 use std::io::{Result, Write};
 
 /// The graph as GraphML, `top` tokens a topic.
+///
+/// # Errors
+///
+/// What `out` fails with.
 pub fn write_graphml(network: &Network, top: usize, out: &mut dyn Write) -> Result<()> {
     let exported = Exported::new(network, top);
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
@@ -40,6 +44,10 @@ pub fn write_graphml(network: &Network, top: usize, out: &mut dyn Write) -> Resu
 }
 
 /// The graph as DOT, `top` tokens a topic.
+///
+/// # Errors
+///
+/// What `out` fails with.
 pub fn write_dot(network: &Network, top: usize, out: &mut dyn Write) -> Result<()> {
     let exported = Exported::new(network, top);
     writeln!(out, "digraph topics {{\n  rankdir=LR;\n  node [shape=box, style=rounded];")?;

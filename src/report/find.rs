@@ -12,6 +12,10 @@ const COMPARED: usize = 40;
 const ALIKE: f64 = 0.7;
 
 /// The topic of a name, capitals aside; or of a number, or of a part of its name that no other topic has.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where it is none, or several; it offers names that are near.
 pub fn find_topic(network: &Network, wanted: &str) -> Result<u32> {
     let names = &network.names.topics;
     if let Some(topic) = names.iter().position(|name| name == wanted) {
@@ -35,9 +39,7 @@ pub fn find_topic(network: &Network, wanted: &str) -> Result<u32> {
         [] => {
             let offered = list(network, &most_alike(names, &lower));
             let hint = if offered.is_empty() { String::new() } else { format!("; near it are {offered}") };
-            Err(Error::Usage(format!(
-                "no topic is named '{wanted}'{hint}; 'noisyor topics --search WORDS' finds topics by their words"
-            )))
+            Err(Error::Usage(format!("no topic is named '{wanted}'{hint}")))
         }
         _ => Err(Error::Usage(format!(
             "'{wanted}' is part of the names of {} topics: {}; give one's whole name, or its number",

@@ -1,6 +1,7 @@
 //! What was learned, for people: the hierarchy of topics, and a run as a page.
 
 mod chart;
+#[doc(hidden)] // lines of the program
 pub mod columns;
 mod export;
 mod find;

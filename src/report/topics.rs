@@ -33,6 +33,14 @@ const LEAST_P: f64 = 0.02;
 const TOKEN_COLUMNS: usize = 8;
 
 /// The hierarchy from the topics without parents down; `top` tokens each, `depth` levels of topics.
+///
+/// ```
+/// use noisyor::report::{TopicTree, topic_tree};
+///
+/// let network = noisyor::corpus::sample_network()?;
+/// println!("{}", TopicTree::text(&topic_tree(&network, 5, 2)));
+/// # Ok::<(), noisyor::Error>(())
+/// ```
 pub fn topic_tree(network: &Network, top: usize, depth: usize) -> Vec<TopicTree> {
     let graph = &network.graph;
     let main_edge = main_edges(network);

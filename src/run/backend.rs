@@ -4,8 +4,6 @@ use super::observer::{Level, Observer};
 use crate::error::{Error, Result};
 use crate::estep::EStep;
 use crate::estep::cpu::CpuEStep;
-use crate::estep::device::{DeviceEStep, DeviceOptions, Machine};
-use crate::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
 use crate::plan::Device;
 use serde::{Deserialize, Serialize};
 
@@ -48,48 +46,63 @@ impl BackendOptions {
     /// # Errors
     /// No GPU where one is asked for, or options of a GPU for the CPU.
     pub fn open(&self, observer: &mut dyn Observer) -> Result<(Box<dyn EStep>, Option<Device>)> {
-        let cache_bytes = self.cache_mb.saturating_mul(1 << 20);
-        let Some(mut gpu) = self.open_gpu(cache_bytes, observer)? else {
-            return Ok((Box::new(CpuEStep::new()), None));
-        };
-        let device = Device { cache_bytes: cache_bytes as u64, software: !gpu.machine().is_hardware() };
-        if let Some(mut warn) = observer.warner() {
-            gpu.on_warning(move |message| warn(message));
-        }
-        Ok((Box::new(gpu), Some(device)))
-    }
-
-    /// Opens the GPU; none if it is the CPU that is to compute.
-    fn open_gpu(
-        &self,
-        cache_bytes: usize,
-        observer: &mut dyn Observer,
-    ) -> Result<Option<DeviceEStep<GpuMachine>>> {
         if self.backend == Backend::Cpu {
             let of_gpu = self.device.as_ref().map(|device| format!("`device` {device}"));
             return match of_gpu.or(self.device_mb.map(|mb| format!("`device_mb` {mb}"))) {
                 Some(option) => Err(Error::Usage(format!("{option} makes no sense with `backend` cpu"))),
-                None => Ok(None),
+                None => Ok((Box::new(CpuEStep::new()), None)),
             };
         }
         let wanted = self.backend == Backend::Gpu || self.device.is_some();
+        match self.open_gpu(wanted, observer) {
+            Err(error) if !wanted => {
+                observer.says(Level::Warning, &format!("{error}; computing on the CPU"));
+                Ok((Box::new(CpuEStep::new()), None))
+            }
+            Ok(None) => {
+                observer.says(Level::Detail, "no GPU found: computing on the CPU");
+                Ok((Box::new(CpuEStep::new()), None))
+            }
+            Ok(Some((estep, device))) => Ok((estep, Some(device))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a GPU; none if there is none to be taken without being asked for.
+    #[cfg(feature = "gpu")]
+    fn open_gpu(
+        &self,
+        wanted: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<(Box<dyn EStep>, Device)>> {
+        use crate::estep::device::{DeviceEStep, DeviceOptions, Machine};
+        use crate::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
         if !wanted && !list_adapters().iter().any(|adapter| adapter.automatic) {
-            observer.says(Level::Detail, "no GPU found: computing on the CPU");
             return Ok(None);
         }
-        let options = GpuOptions {
+        let machine = GpuMachine::open(GpuOptions {
             device: self.device.clone(),
             max_bytes: self.device_mb.map(|mb| mb.saturating_mul(1 << 20)),
             ..GpuOptions::default()
-        };
-        let machine = match GpuMachine::open(options) {
-            Err(error) if !wanted => {
-                observer.says(Level::Warning, &format!("{error}; computing on the CPU"));
-                return Ok(None);
-            }
-            machine => machine?,
-        };
+        })?;
         observer.says(Level::Info, &format!("computing on {}", machine.name()));
-        Ok(Some(DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() })))
+        let cache_bytes = self.cache_mb.saturating_mul(1 << 20);
+        let device = Device { cache_bytes: cache_bytes as u64, software: !machine.is_hardware() };
+        let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });
+        if let Some(mut warn) = observer.warner() {
+            estep.on_warning(move |message| warn(message));
+        }
+        Ok(Some((Box::new(estep), device)))
+    }
+
+    /// Without the feature there is none.
+    #[cfg(not(feature = "gpu"))]
+    fn open_gpu(&self, wanted: bool, _: &mut dyn Observer) -> Result<Option<(Box<dyn EStep>, Device)>> {
+        match wanted {
+            true => Err(Error::Device(
+                "noisyor was built without the feature gpu; use `backend` cpu, or build it with that".into(),
+            )),
+            false => Ok(None),
+        }
     }
 }

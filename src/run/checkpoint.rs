@@ -35,6 +35,11 @@ struct Written<'a> {
 
 impl Checkpoint {
     /// Reads one; damaged ones are refused.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] where it is damaged or of another version, [`Error::Io`] where it
+    /// cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = SEAL.read(path, MAX_BYTES)?;
         postcard::from_bytes(&bytes)
@@ -42,6 +47,10 @@ impl Checkpoint {
     }
 
     /// Refuses a state that is not one of the graph that training started from.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] where it is not.
     pub fn check(&self, path: &Path, start: &Graph) -> Result<()> {
         match self.state.fault(start) {
             Some(fault) => {

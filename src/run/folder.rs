@@ -46,6 +46,11 @@ pub struct Found {
 
 impl RunFolder {
     /// Makes the folder: `path`, which must be new or empty, or else the next free `runs/NNN`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] where it is not empty or another process has it, [`Error::Io`]
+    /// where it cannot be made.
     pub fn create(path: Option<&Path>) -> Result<Self> {
         let path = match path {
             Some(path) => {
@@ -70,6 +75,11 @@ impl RunFolder {
     }
 
     /// Opens the folder of a run that stopped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] where it holds no run or another process has it, [`Error::Input`] where the config is damaged, [`Error::Io`] where it
+    /// cannot be read.
     pub fn open(path: &Path) -> Result<(Self, Found)> {
         let config_path = path.join("config.json");
         if !path.join(CHECKPOINTS).is_dir() && !config_path.is_file() {
@@ -102,6 +112,10 @@ impl RunFolder {
     }
 
     /// Drops the metrics that came after the checkpoint, as these evaluations will come again. Returns whether all others are there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be read or written.
     pub fn cut_metrics(&mut self) -> Result<bool> {
         let there = self.metrics.metadata().map(|file| file.len()).map_err(|e| self.metrics_fault(e))?;
         let is_whole = there >= self.metrics_len;
@@ -135,17 +149,29 @@ impl RunFolder {
     }
 
     /// Writes down the run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn write_config(&mut self, config: &RunConfig) -> Result<()> {
         self.config = config.to_json()?;
         files::replace_by(&self.aside(), &self.path.join("config.json"), self.config.as_bytes())
     }
 
     /// Writes the graph that training starts from, with its weights.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn save_graph(&self, network: &Network) -> Result<()> {
         save_by(&self.aside(), network, &self.graph_path())
     }
 
     /// Reads it again.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_model`](crate::network::load_model).
     pub fn load_graph(&self) -> Result<Network> {
         load_model(&self.graph_path())
     }
@@ -165,6 +191,10 @@ impl RunFolder {
 
     /// Writes the metrics for TensorBoard, too, from now on: in `tensorboard/`, all that there are and all that come. A run that
     /// did so before goes on with it, `wanted` or not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn write_events(&mut self, wanted: bool) -> Result<()> {
         let folder = self.path.join(TENSORBOARD);
         if wanted || EventFile::is_in(&folder) {
@@ -175,6 +205,10 @@ impl RunFolder {
     }
 
     /// Adds a line of metrics.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn write_metrics(&mut self, metrics: &Metrics) -> Result<()> {
         let line = serde_json::to_string(metrics).map_err(|e| Error::Usage(e.to_string()))? + "\n";
         self.metrics.write_all(line.as_bytes()).map_err(|e| self.metrics_fault(e))?;
@@ -183,6 +217,10 @@ impl RunFolder {
     }
 
     /// Writes a checkpoint; returns its length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn save_checkpoint(&mut self, state: &State) -> Result<u64> {
         self.metrics.sync_data().map_err(|e| self.metrics_fault(e))?;
         self.has_trained |= state.step() > 0 || state.partial_docs() > 0;
@@ -190,6 +228,10 @@ impl RunFolder {
     }
 
     /// Saves the model.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn save_model(&self, network: &Network) -> Result<()> {
         save_by(&self.aside(), network, &self.model_path())
     }
@@ -211,7 +253,7 @@ fn refuse_full(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{0} is not empty; give another folder with -o, empty it, or go on with the run in it by --resume {0}",
+        "{0} is not empty; give another folder with `output`, empty it, or go on with the run in it by `resume` {0}",
         path.display()
     )))
 }
@@ -227,5 +269,5 @@ fn next_free() -> Result<PathBuf> {
             Err(e) => return Err(Error::io(&path, e)),
         }
     }
-    Err(Error::Usage("runs/ has no free number; give a folder with -o".into()))
+    Err(Error::Usage("runs/ has no free number; give a folder with `output`".into()))
 }

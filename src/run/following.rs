@@ -52,6 +52,11 @@ impl FollowedMetrics {
     }
 
     /// Reads what is new. A run that has no metrics yet has none; a last line without an end is still being written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be read, [`Error::Input`] for a line that is none of
+    /// metrics.
     pub fn look(&mut self) -> Result<Growth> {
         let failed = |e| Error::io(&self.path, e);
         let mut file = match File::open(&self.path) {

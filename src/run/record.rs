@@ -26,6 +26,11 @@ pub struct RunRecord {
 
 impl RunRecord {
     /// Reads a run folder. A line of metrics that is still being written is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] where it holds no run or a damaged one, [`Error::Io`] where it
+    /// cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         let config = read_config(path)?;
         let metrics = read_metrics(path)?;
@@ -39,6 +44,10 @@ impl RunRecord {
 }
 
 /// `config.json` of a run folder.
+///
+/// # Errors
+///
+/// [`Error::Input`] where it is none of a run, [`Error::Io`] where it cannot be read.
 pub fn read_config(path: &Path) -> Result<RunConfig> {
     let file = path.join("config.json");
     if !file.is_file() {
@@ -51,6 +60,11 @@ pub fn read_config(path: &Path) -> Result<RunConfig> {
 }
 
 /// The evaluations of a run folder so far. A last line without an end is still being written.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a line that is none of metrics, [`Error::Io`] where it cannot be
+/// read.
 pub fn read_metrics(path: &Path) -> Result<Vec<Metrics>> {
     let file = path.join(METRICS);
     let text = String::from_utf8_lossy(&files::read(&file, MAX_METRICS)?).into_owned();

@@ -29,6 +29,10 @@ impl EventFile {
     ///
     /// So the file always says what `metrics.jsonl` says. A TensorBoard that is looking takes a step that comes again for a run
     /// that began again, and forgets what came after it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn start(folder: &Path, metrics: &[Metrics], written: SystemTime) -> Result<Self> {
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
         let older = ours_in(folder);
@@ -55,6 +59,10 @@ impl EventFile {
     }
 
     /// Adds an evaluation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn write(&mut self, metrics: &Metrics) -> Result<()> {
         self.append(&frame(&self.event(metrics)))
     }

@@ -11,6 +11,10 @@ const MOST_EDGES: u64 = 50_000_000;
 /// tokens first.
 ///
 /// Topics are numbered from the top layer down, like those of [`learn_graph`](super::learn_graph), and named by number.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where there are no tokens, layers without topics, or too many edges.
 pub fn complete_graph(layers: &[usize], tokens: &[String]) -> Result<(Graph, Names)> {
     if tokens.is_empty() {
         return Err(Error::Usage("a graph needs tokens, and there are none".into()));
@@ -24,8 +28,8 @@ pub fn complete_graph(layers: &[usize], tokens: &[String]) -> Result<(Graph, Nam
     if n_edges.is_none_or(|n_edges| n_edges > MOST_EDGES) {
         let n_edges = n_edges.map_or("too many".to_owned(), |n_edges| n_edges.to_string());
         return Err(Error::Usage(format!(
-            "--parents all with these topics above {} tokens would be {n_edges} edges, and {MOST_EDGES} are possible; ask for \
-             fewer topics, or let a graph be learned with --parents N",
+            "`parents` all with these topics above {} tokens would be {n_edges} edges, and {MOST_EDGES} are possible; ask for \
+             fewer topics, or let a graph be learned with `parents` N",
             tokens.len()
         )));
     }

@@ -57,6 +57,24 @@ pub fn graph_memory(n_occurrences: u64) -> u64 {
 ///
 /// Tokens that occur with no other in enough documents have no parents. The same documents, options and seed give the same
 /// network, whatever the number of threads.
+///
+/// ```
+/// use noisyor::structure::{GraphOptions, learn_graph};
+/// use noisyor::{Corpus, Monitor, corpus::align};
+///
+/// let corpus = Corpus::from_tokens((0..60).map(|i| if i % 2 == 0 { vec![0, 1] } else { vec![2, 3] }));
+/// let words = ["ball", "team", "song", "band"].map(String::from);
+/// let alignment = align(&corpus, &words);
+/// let (all, options) = ((0..60).collect::<Vec<_>>(), GraphOptions { topics: vec![2], ..GraphOptions::default() });
+/// let network = learn_graph(alignment.docs(&corpus), &all, &words, &options, &Monitor::default())?;
+/// assert_eq!(network.graph.n_topics(), 2);
+/// # Ok::<(), noisyor::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Usage`] for options that make no sense with these tokens,
+/// [`Error::Interrupted`] where the monitor says stop.
 pub fn learn_graph(
     docs: Docs<'_>,
     doc_ixs: &[u32],

@@ -107,6 +107,10 @@ impl GraphOptions {
     }
 
     /// Whether there can be such a graph above these tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] that names the option.
     pub fn check(&self, tokens: &[String]) -> Result<()> {
         let wrong = |message: String| Err(Error::Usage(message));
         if tokens.is_empty() {

@@ -187,11 +187,19 @@ impl CheckedOptions {
     }
 
     /// The same with other epochs at most.
+    ///
+    /// # Errors
+    ///
+    /// As [`TrainOptions::check`].
     pub fn with_epochs(&self, epochs: u32) -> Result<Self> {
         TrainOptions { epochs, ..self.0.clone() }.check()
     }
 
     /// The same with batches of another size.
+    ///
+    /// # Errors
+    ///
+    /// As [`TrainOptions::check`].
     pub fn with_batch(&self, batch: BatchSize) -> Result<Self> {
         TrainOptions { batch, ..self.0.clone() }.check()
     }
@@ -199,6 +207,10 @@ impl CheckedOptions {
 
 impl TrainOptions {
     /// Checks the options, alone and together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] that names the options and says what to change.
     pub fn check(self) -> Result<CheckedOptions> {
         let refuse = |message: String| Err(Error::Usage(message));
         self.estep.check()?;
@@ -242,23 +254,23 @@ impl TrainOptions {
         }
         if self.keep_starts && !self.estep.start.searches() {
             return refuse(
-                "only the starts `greedy` and `best` search, and can begin at what was kept; use one of them, or leave out --keep-starts".into(),
+                "only the starts `greedy` and `best` search, and can begin at what was kept; use one of them, or leave out `keep_starts`".into(),
             );
         }
         if self.keep_starts && self.estep.clamp > 0 {
             return refuse(
-                "starts are kept of whole documents, not of the pieces that clamped topics make; leave out --keep-starts or --clamp".into(),
+                "starts are kept of whole documents, not of the pieces that clamped topics make; leave out `keep_starts` or `clamp`".into(),
             );
         }
         self.refine.as_ref().map_or(Ok(()), RefineOptions::check)?;
         if self.refine.is_some() && !matches!(self.step, StepRule::Em { .. }) {
             return refuse(
-                "refinement trains in short rounds, which --step em alone is quick enough for".into(),
+                "refinement trains in short rounds, which `step` em alone is quick enough for".into(),
             );
         }
         if self.refine.is_some() && self.max_steps == Some(0) {
             return refuse(
-                "--steps 0 writes the initial weights, and --refine is training; leave out one of the two"
+                "`steps` 0 writes the initial weights, and `refine` is training; leave out one of the two"
                     .into(),
             );
         }
@@ -284,13 +296,13 @@ impl TrainOptions {
         let Some(renew) = &self.renew else { return Ok(()) };
         renew.check()?;
         let fault = if !matches!(self.step, StepRule::Em { .. }) {
-            "renewal trains in short rounds, which --step em alone is quick enough for"
+            "renewal trains in short rounds, which `step` em alone is quick enough for"
         } else if self.max_steps == Some(0) {
-            "--steps 0 writes the initial weights, and --renew is training; leave out one of the two"
+            "`steps` 0 writes the initial weights, and `renew` is training; leave out one of the two"
         } else if self.refine.is_some() {
-            "--refine has new topics of its own; leave out --renew"
+            "`refine` has new topics of its own; leave out `renew`"
         } else if self.prior.is_some() {
-            "--renew exchanges topics, and a model's topics are kept; leave it out"
+            "`renew` exchanges topics, and a model's topics are kept; leave it out"
         } else {
             return Ok(());
         };
@@ -309,17 +321,17 @@ impl TrainOptions {
         }
         if !matches!(self.step, StepRule::Em { .. }) {
             return refuse(
-                "only --step em lets the old model count beside the new documents; use that, or --from-docs 0".into(),
+                "only `step` em lets the old model count beside the new documents; use that, or `from_docs` 0".into(),
             );
         }
         if self.init != Init::Graph {
             return refuse(
-                "training that goes on from a model starts from its weights; use --init graph".into(),
+                "training that goes on from a model starts from its weights; use `init` graph".into(),
             );
         }
         if self.refine.is_some() {
             return refuse(
-                "refinement exchanges edges, and a model's edges are kept; leave out --refine".into(),
+                "refinement exchanges edges, and a model's edges are kept; leave out `refine`".into(),
             );
         }
         Ok(())

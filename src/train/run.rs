@@ -62,6 +62,12 @@ pub enum Begin<'a> {
 ///
 /// Same seed, same weights, whatever the number of threads, and however often it was stopped and went on. `on_event` may fail to
 /// stop the training.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where there are no documents or no weights to start from,
+/// [`Error::Numeric`] on a weight or bound that is not finite, what the backend and `on_event` fail with.
+/// A stop request is no error: see [`Ended`].
 pub fn train(
     begin: Begin<'_>,
     docs: Docs<'_>,
@@ -178,7 +184,7 @@ pub(crate) fn start_weights(
     }
     let Some(mut weights) = given.cloned() else {
         return Err(Error::Usage(
-            "the graph has no weights to start from; use --init data, or mixture where the graph is complete"
+            "the graph has no weights to start from; use `init` data, or mixture where the graph is complete"
                 .into(),
         ));
     };

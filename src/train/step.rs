@@ -132,6 +132,10 @@ impl Stepper {
 
     /// The step from a batch's sums, projected and rounded to f32. Fails, naming it, on a
     /// weight that is no longer a number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Numeric`] that names the weight.
     pub fn step(&mut self, graph: &Graph, weights: &mut Weights, stats: &StepSums) -> Result<()> {
         if stats.n_docs == 0.0 {
             return Ok(());
@@ -145,7 +149,7 @@ impl Stepper {
         self.advance(graph, weights, stats);
         if let Some(fault) = non_finite(weights) {
             return Err(Error::Numeric(format!(
-                "{fault} after weight step {}: lower --rate, or use --step em, which has none",
+                "{fault} after weight step {}: lower `rate`, or use `step` em, which has none",
                 self.memory.step
             )));
         }

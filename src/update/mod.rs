@@ -27,6 +27,10 @@ pub struct UpdateOptions {
 
 impl UpdateOptions {
     /// Checks the numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] that names the option.
     pub fn check(&self) -> Result<()> {
         if self.parents == 0 || self.min_support == 0 {
             let message = "parents of a token and documents that count must be 1 or more";
@@ -55,6 +59,10 @@ pub struct Extended {
 /// The tokens of a model, then those of a corpus that it lacks, in the corpus's order; numbers where the corpus has no names.
 ///
 /// A name that a topic has cannot be a token's too: such a token is left out. Fails if the two have no token in common.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where it fails.
 pub fn joined_tokens(names: &Names, corpus: &Corpus) -> Result<Vec<String>> {
     let known = align(corpus, &names.tokens);
     if known.n_unknown == corpus.n_occurrences() as u64 {
@@ -76,7 +84,7 @@ pub fn joined_tokens(names: &Names, corpus: &Corpus) -> Result<Vec<String>> {
                     let name = shown(&name);
                     return Err(Error::Usage(format!(
                         "token {name} is beyond the model's {}, and a node of it is called '{name}'; name the corpus's tokens with \
-                         --vocab",
+                         `vocab`",
                         names.tokens.len()
                     )));
                 }
@@ -91,6 +99,10 @@ pub fn joined_tokens(names: &Names, corpus: &Corpus) -> Result<Vec<String>> {
 /// whose documents it is most telling, among `doc_ixs`.
 ///
 /// Only topics that have tokens get new ones. The same documents give the same network, whatever the number of threads.
+///
+/// # Errors
+///
+/// [`Error::Usage`] for options that make no sense; else as [`infer::run`](crate::infer::run).
 pub fn extend(
     model: &Network,
     corpus: &Corpus,

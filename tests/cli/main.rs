@@ -1,5 +1,7 @@
 //! The command line: every test runs the program in a temporary folder of its own.
 
+#![cfg(all(feature = "cli", feature = "gpu", feature = "parquet"))]
+
 mod bad_corpora;
 mod bad_models;
 mod bench;

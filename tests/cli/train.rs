@@ -280,7 +280,8 @@ fn weights_of_a_graph_that_are_not_used_are_mentioned() {
     let folder = Folder::new();
     folder.run("synth --preset tiny --docs 100 -o t -q");
     let said = |init: &str, run: &str| {
-        let arguments = format!("train t/corpus.svm --graph t/network.safetensors --epochs 1 {init} -o {run}");
+        let arguments =
+            format!("train t/corpus.svm --graph t/network.safetensors --epochs 1 {init} -o {run}");
         text(&folder.run(&arguments).stderr).contains("training does not start from them; --init graph would")
     };
     assert_eq!((said("", "a"), said("--init graph", "b")), (true, false));

@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod backends;
+#[cfg(feature = "gpu")]
 pub mod gpu;
 
 use noisyor::corpus::{Alignment, Corpus, Docs, Item, align};

@@ -1,5 +1,6 @@
 //! Devices that are lost, run out of memory or refuse: the work goes on, and the results are the same.
 
+#![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used)]
 
 mod clamp;

@@ -81,7 +81,7 @@ fn too_little_memory_for_one_block_is_an_error_that_says_what_to_do() {
         let Some((ran, _)) = with_bytes(&case, max_bytes) else { return };
         let Err(Error::Device(message)) = ran else { panic!("{max_bytes} bytes were enough") };
         let name = gpu_machine(GpuOptions::default()).unwrap().name();
-        for part in [name.as_str(), "out of memory", "--device", "--backend cpu"] {
+        for part in [name.as_str(), "out of memory", "`device`", "`backend` cpu"] {
             assert!(message.contains(part), "no '{part}' in: {message}");
         }
     }

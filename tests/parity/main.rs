@@ -1,5 +1,6 @@
 //! GPU, twins and CPU compute the same: kernel by kernel, E-step by E-step, and over a whole training.
 
+#![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used)]
 
 mod clamp;

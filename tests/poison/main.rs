@@ -2,6 +2,7 @@
 //!
 //! The twins are safe Rust on arrays of the exact size: an index outside would panic. On the GPU it would go unnoticed,
 //! so there every array has room behind it, and the room must stay as it was.
+#![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

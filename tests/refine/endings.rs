@@ -125,5 +125,5 @@ fn given_weights_are_where_training_starts() {
     let (start, monitor) = (start.check().unwrap(), Monitor::default());
     let result =
         train(Begin::New(graph, None), docs, &start, &mut CpuEStep::new(), &monitor, &mut |_| Ok(()));
-    assert!(matches!(result, Err(Error::Usage(message)) if message.contains("--init data")));
+    assert!(matches!(result, Err(Error::Usage(message)) if message.contains("`init` data")));
 }

@@ -51,5 +51,5 @@ fn kept_starts_are_for_searches() {
     assert!(refused.unwrap_err().to_string().contains("greedy"));
     let estep = EStepOptions { clamp: 2, ..EStepOptions::default() };
     let refused = TrainOptions { estep, keep_starts: true, ..TrainOptions::default() }.check();
-    assert!(refused.unwrap_err().to_string().contains("--clamp"));
+    assert!(refused.unwrap_err().to_string().contains("`clamp`"));
 }

@@ -80,9 +80,9 @@ fn renewal_is_refused_where_it_makes_no_sense() {
     assert!(sound.clone().check().is_ok());
     let none = Some(RenewOptions { rounds: 0, ..RenewOptions::default() });
     for (options, word) in [
-        (TrainOptions { step: ADAM, ..sound.clone() }, "--step em"),
-        (TrainOptions { max_steps: Some(0), ..sound.clone() }, "--steps 0"),
-        (TrainOptions { refine: Some(RefineOptions::default()), ..sound.clone() }, "--refine"),
+        (TrainOptions { step: ADAM, ..sound.clone() }, "`step` em"),
+        (TrainOptions { max_steps: Some(0), ..sound.clone() }, "`steps` 0"),
+        (TrainOptions { refine: Some(RefineOptions::default()), ..sound.clone() }, "`refine`"),
         (TrainOptions { renew: none, ..sound.clone() }, "at least one round"),
     ] {
         let message = options.check().unwrap_err().to_string();

@@ -275,7 +275,7 @@ fn tokens_are_joined_by_name_or_by_number() {
     assert_eq!(joined_tokens(&model, &Corpus::from_tokens([vec![0]])).unwrap(), model.tokens);
     let taken = Names { tokens: names(&["4", "team"]), ..model.clone() };
     let message = joined_tokens(&taken, &numbered).unwrap_err().to_string();
-    assert!(message.contains("'4'") && message.contains("--vocab"), "{message}");
+    assert!(message.contains("'4'") && message.contains("`vocab`"), "{message}");
     corpus.set_token_names(["a", "b", "c", "d"]);
     for strange in [corpus, Corpus::from_tokens([vec![], vec![]])] {
         let message = joined_tokens(&model, &strange).unwrap_err().to_string();
@@ -289,10 +289,10 @@ fn a_model_that_counts_needs_em_and_its_own_weights() {
     let sound = TrainOptions { prior: Some(prior), init: Init::Graph, ..TrainOptions::default() };
     sound.clone().check().unwrap();
     for (wrong, part) in [
-        (TrainOptions { step: ADAM, ..sound.clone() }, "--from-docs 0"),
-        (TrainOptions { step: PAPER, ..sound.clone() }, "--from-docs 0"),
-        (TrainOptions { init: Init::Data, ..sound.clone() }, "--init graph"),
-        (TrainOptions { refine: Some(Default::default()), ..sound.clone() }, "--refine"),
+        (TrainOptions { step: ADAM, ..sound.clone() }, "`from_docs` 0"),
+        (TrainOptions { step: PAPER, ..sound.clone() }, "`from_docs` 0"),
+        (TrainOptions { init: Init::Data, ..sound.clone() }, "`init` graph"),
+        (TrainOptions { refine: Some(Default::default()), ..sound.clone() }, "`refine`"),
         (TrainOptions { prior: Some(PriorOptions { docs: f64::NAN, ..prior }), ..sound }, "above 0"),
     ] {
         let message = wrong.check().unwrap_err().to_string();

@@ -36,6 +36,24 @@ const IN_MEMORY: usize = 1 << 26;
 /// Reads a whole corpus, into memory if it is small, else into a temporary file that is mapped; a native one is mapped as it is,
 /// unless a vocabulary is given for it. Where documents come as words or text and no vocabulary is given, `known` is it: a
 /// model's tokens, say.
+///
+/// ```
+/// use noisyor::{Monitor, corpus::{IngestOptions, read}};
+/// use std::sync::Arc;
+///
+/// let file = std::env::temp_dir().join(format!("noisyor-read-{}.svm", std::process::id()));
+/// std::fs::write(&file, "0 1:1 3:1\n1 2:1\n")?;
+/// let (corpus, _) = read(&file, &IngestOptions::default(), None, &Arc::new(Monitor::default()))?;
+/// assert_eq!((corpus.n_docs(), corpus.tokens(0), corpus.label(1)), (2, &[0, 2][..], Some("1")));
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Input`] with file and line for the first fault, [`Error::Io`] where it cannot
+/// be read, [`Error::Usage`] for options that do not go with the format or leave no words,
+/// [`Error::Interrupted`] where the monitor says stop.
 pub fn read(
     path: &Path,
     options: &IngestOptions,
@@ -58,6 +76,10 @@ pub fn read(
 }
 
 /// Takes files in, one after another. What does not fit in memory meanwhile goes to nameless files in `folder`.
+///
+/// # Errors
+///
+/// As [`read`], and what the sink fails with.
 pub fn ingest(
     paths: &[PathBuf],
     options: &IngestOptions,
@@ -73,6 +95,10 @@ pub fn ingest(
 }
 
 /// Takes in what one reader gives.
+///
+/// # Errors
+///
+/// What the reader and the sink fail with; else as [`read`].
 pub fn ingest_reader(
     name: &Path,
     reader: Box<dyn Reader>,
@@ -145,7 +171,7 @@ impl<'a> Ingest<'a> {
         match &self.named {
             Some((before, other)) if *before != named => {
                 return Err(Error::Usage(format!(
-                    "{} and {}: one has names for its tokens, the other numbers; give --vocab, a file with a name a line, \
+                    "{} and {}: one has names for its tokens, the other numbers; give `vocab`, a file with a name a line, \
                      for the numbers",
                     other.display(),
                     path.display()
@@ -174,7 +200,7 @@ impl<'a> Ingest<'a> {
         }
         match &self.options.vocab {
             None if self.options.words.choose() => Err(Error::Usage(format!(
-                "{}: tokens are chosen by frequency only where they have names; give --vocab, a file with a name a line",
+                "{}: tokens are chosen by frequency only where they have names; give `vocab`, a file with a name a line",
                 path.display()
             ))),
             None => {
@@ -342,7 +368,7 @@ impl<'a> Ingest<'a> {
         }
         if kept.is_empty() && n_all > 0 {
             return Err(Error::Usage(format!(
-                "none of {n_all} different words is left in the vocabulary; lower --min-df or raise --max-df"
+                "none of {n_all} different words is left in the vocabulary; lower `min_df` or raise `max_df`"
             )));
         }
         self.result.n_words = words.len() as u64;

@@ -17,6 +17,10 @@ pub struct TextTokens {
 }
 
 /// Splits a text into words and phrases of a vocabulary.
+///
+/// # Errors
+///
+/// As [`ingest_reader`](super::ingest_reader).
 pub fn tokens_of_text(text: &str, vocab: &[String]) -> Result<TextTokens> {
     let mut stop_words = WordOptions::default().stop_words;
     stop_words.remove(vocab.iter().flat_map(|name| name.split(' ')));

@@ -7,8 +7,16 @@ use crate::error::Result;
 /// What takes documents in: a corpus in memory, or the writer of a native one.
 pub trait Sink {
     /// Adds a document; tokens may come in any order and repeat. Empty id, empty label: none.
+    ///
+    /// # Errors
+    ///
+    /// What the sink fails with.
     fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()>;
     /// Names the tokens, in the order of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// What the sink fails with.
     fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> Result<()>;
     /// There are at least so many tokens.
     fn set_n_tokens(&mut self, n_tokens: u32);

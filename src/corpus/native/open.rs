@@ -31,6 +31,11 @@ pub fn is_native(path: &Path) -> bool {
 }
 
 /// Opens a native corpus. Small files are verified at once, for large ones call [`Corpus::verify`].
+///
+/// # Errors
+///
+/// [`Error::Io`] where it cannot be read or mapped, [`Error::Input`] where it is none or
+/// damaged.
 pub fn open(path: &Path) -> Result<Corpus> {
     let corpus = open_unverified(path)?;
     if corpus.mapped.as_ref().is_some_and(|mapped| mapped.map.len() as u64 <= VERIFY_AT_ONCE) {
@@ -72,7 +77,7 @@ pub(in crate::corpus) fn release(mapped: &Mapped) {
     let _ = mapped;
 }
 
-const REMEDY: &str = "make the corpus again with 'noisyor corpus', or fetch it again";
+const REMEDY: &str = "make the corpus again, or fetch it again";
 
 fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
     let bytes = map.get(..Header::LEN).ok_or_else(|| format!("cut short: {} bytes; {REMEDY}", map.len()))?;

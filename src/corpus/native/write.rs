@@ -26,11 +26,19 @@ pub struct NativeWriter<F = AtomicFile> {
 
 impl NativeWriter {
     /// Opens the output aside.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         Self::begin(path, AtomicFile::create(path)?)
     }
 
     /// Puts the file in place.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
     pub fn commit(mut self) -> Result<()> {
         self.finish().map_err(|e| Error::io(&self.path, e))?;
         self.file.commit()

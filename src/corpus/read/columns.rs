@@ -37,7 +37,7 @@ impl Columns {
                 None => {
                     let columns = listed(names);
                     return Err(format!(
-                        "cannot tell which column holds the text; give --text-column, one of {columns}"
+                        "cannot tell which column holds the text; give `text_column`, one of {columns}"
                     ));
                 }
             },

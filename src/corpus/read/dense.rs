@@ -26,7 +26,7 @@ impl Dense {
     pub(super) fn new(records: Records, columns: &Columns) -> Result<Self> {
         if columns.text.is_some() {
             return Err(Error::Usage(
-                "a dense table has no text; give either --text-column or --format dense".into(),
+                "a dense table has no text; give either `text_column` or `format` dense".into(),
             ));
         }
         let mut dense = Self {
@@ -70,7 +70,7 @@ impl Dense {
             let name = utf8(cell).map_err(|message| format!("column {column}: {message}"))?;
             if name.is_empty() {
                 return Err(format!(
-                    "column {column} has no name; name it, or take it out with --id-column {column}"
+                    "column {column} has no name; name it, or take it out with `id_column` {column}"
                 ));
             }
             if let Some(before) = seen.insert(name, column) {
@@ -130,7 +130,7 @@ impl Dense {
             shown(cell)
         );
         if !self.any_row_read && cell.len() > LONG_CELL {
-            message += &format!("; if this is text, give --text-column {}", at + 1);
+            message += &format!("; if this is text, give `text_column` {}", at + 1);
         }
         message
     }
@@ -272,7 +272,7 @@ mod tests {
         let twice = faults("a.csv", b"a,b,a\n", &any());
         assert_eq!(twice, ["a.csv:1: columns 1 and 3 are both called 'a'; rename one"]);
         let nameless = faults("a.csv", b",b,a\n", &any());
-        assert_eq!(nameless, ["a.csv:1: column 1 has no name; name it, or take it out with --id-column 1"]);
+        assert_eq!(nameless, ["a.csv:1: column 1 has no name; name it, or take it out with `id_column` 1"]);
         assert!(faults("a.csv", b"a,\xff\n", &any())[0].starts_with("a.csv:1: column 2: byte 1 (0xff)"));
     }
 
@@ -280,7 +280,7 @@ mod tests {
     fn text_in_the_first_row_suggests_a_text_column() {
         let table = b"id,body\n1,the cat sat on the mat again\n2,the cat sat on the mat again\n";
         let faults = faults("a.csv", table, &any());
-        assert!(faults[0].ends_with("if this is text, give --text-column 2"), "{faults:?}");
+        assert!(faults[0].ends_with("if this is text, give `text_column` 2"), "{faults:?}");
         assert!(faults[1].ends_with("give 0 or 1"), "{faults:?}");
     }
 

@@ -35,7 +35,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The formats that `--format` takes, by name.
+    /// The formats that can be asked for, by name.
     pub const NAMES: [(&str, Self); 11] = [
         ("svmlight", Self::Svmlight),
         ("jsonl", Self::Jsonl),
@@ -62,16 +62,16 @@ impl Format {
         let table = matches!(self, Self::Tsv | Self::Csv | Self::Parquet | Self::CsvOrDense);
         let dense = self == Self::Dense;
         let refused = [
-            ("--text-column", text.is_some() && !table && !keyed),
-            ("--id-column", id.is_some() && !table && !dense && !keyed),
-            ("--label-column", label.is_some() && !table && !dense && !keyed),
-            ("--header", *header && !table && !dense),
-            ("--separator", separator.is_some() && !csv),
-            ("--zero-based", options.zero_based && self != Self::Svmlight),
+            ("text_column", text.is_some() && !table && !keyed),
+            ("id_column", id.is_some() && !table && !dense && !keyed),
+            ("label_column", label.is_some() && !table && !dense && !keyed),
+            ("header", *header && !table && !dense),
+            ("separator", separator.is_some() && !csv),
+            ("zero_based", options.zero_based && self != Self::Svmlight),
         ];
         match refused.iter().find(|(_, refused)| *refused) {
             Some((option, _)) => Err(Error::Usage(format!(
-                "{option} means nothing for a corpus that is read as {}",
+                "`{option}` means nothing for a corpus that is read as {}",
                 self.name()
             ))),
             None => Ok(()),
@@ -79,6 +79,10 @@ impl Format {
     }
 
     /// The format that a file name promises, compression aside.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] where the name promises none.
     pub fn of(path: &Path) -> Result<Self> {
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("").to_ascii_lowercase();
         let stem = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -96,11 +100,11 @@ impl Format {
             Some("parquet" | "pq") => Ok(Self::Parquet),
             Some("corpus") => Ok(Self::Native),
             _ if path == Path::new(STDIN) => {
-                Err(Error::Usage("standard input has no name that tells its format; give --format".into()))
+                Err(Error::Usage("standard input has no name that tells its format; give `format`".into()))
             }
             _ => Err(Error::Usage(format!(
                 "{}: cannot tell the corpus format from this name; it must end in .svm, .svmlight, .libsvm, .jsonl, .ndjson, \
-                 .txt, .tsv, .csv, .mtx, .mm, .npz, .uci, .parquet (and .gz or .zst) or .corpus, or begin with docword, or give --format",
+                 .txt, .tsv, .csv, .mtx, .mm, .npz, .uci, .parquet (and .gz or .zst) or .corpus, or begin with docword, or give `format`",
                 path.display()
             ))),
         }

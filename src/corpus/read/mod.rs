@@ -13,6 +13,7 @@ mod matrix_market;
 mod native;
 mod npz;
 mod npz_archive;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod records;
 mod source;
@@ -46,6 +47,11 @@ pub type OnFault<'a> = dyn FnMut(Error) -> Result<()> + 'a;
 pub trait Reader: Send {
     /// Reads the next document into `document`, which comes empty; false at the end. A fault after which the rest can
     /// still be read goes to `on_fault`; an error is the end.
+    ///
+    /// # Errors
+    ///
+    /// Strict reading: the first fault. [`Error::Input`] and [`Error::Io`] where nothing
+    /// more can be read.
     fn read(&mut self, document: &mut Document, on_fault: &mut OnFault<'_>) -> Result<bool>;
 
     /// How documents tell their tokens: known once the reader is open.
@@ -129,6 +135,11 @@ impl std::str::FromStr for Column {
 }
 
 /// Opens a file, or standard input for `-`; what is read is counted in the monitor.
+///
+/// # Errors
+///
+/// [`Error::Io`] where it cannot be read, [`Error::Input`] where its beginning is no such
+/// file, [`Error::Usage`] for options that do not go with the format.
 pub fn open(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Result<Box<dyn Reader>> {
     let format = match options.format {
         Some(format) => format,
@@ -149,7 +160,7 @@ fn check_names(path: &Path, tokens: Tokens<'_>, n_names: Option<u32>) -> Result<
     match (tokens, n_names) {
         (Tokens::Numbers { n_tokens: Some(n_tokens), names: None }, Some(n_names)) if n_tokens > n_names => {
             let message = format!(
-                "has {n_tokens} columns, but the vocabulary only {n_names} names; give the right --vocab"
+                "has {n_tokens} columns, but the vocabulary only {n_names} names; give the right `vocab`"
             );
             Err(Error::input(path, None, message))
         }
@@ -158,6 +169,10 @@ fn check_names(path: &Path, tokens: Tokens<'_>, n_names: Option<u32>) -> Result<
 }
 
 /// Opens a stream; `name` gives the format, the compression and the name in errors.
+///
+/// # Errors
+///
+/// As [`open`].
 pub fn open_stream(
     name: &Path,
     stream: impl Read + Send + 'static,
@@ -181,7 +196,10 @@ fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dy
         }
         Format::Csv => Box::new(csv::open_text(Lines::new(source), &options.columns)?),
         Format::Dense => Box::new(csv::open_dense(Lines::new(source), &options.columns)?),
+        #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(parquet::Parquet::open(source, &options.columns)?),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(Error::input(source.name(), None, crate::error::NO_PARQUET)),
         Format::CsvOrDense => csv::open(Lines::new(source), &options.columns)?,
         Format::Native => {
             let message = "a native corpus is mapped into memory: give its file, not a stream";

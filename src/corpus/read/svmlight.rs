@@ -101,7 +101,7 @@ fn parse_entry(field: &[u8], colon: usize, numbers: Numbers) -> Result<Option<u3
     }
     if column < first {
         return Err(format!(
-            "'{}': columns count from 1; if yours count from 0, give --zero-based",
+            "'{}': columns count from 1; if yours count from 0, give `zero_based`",
             shown(field)
         ));
     }
@@ -120,7 +120,7 @@ fn beyond(field: &[u8], numbers: Numbers) -> String {
     let (field, n_names) = (shown(field), last as u64 + u64::from(first == 0));
     if named {
         return format!(
-            "column of '{field}' is beyond the {n_names} names of the vocabulary; give the right --vocab"
+            "column of '{field}' is beyond the {n_names} names of the vocabulary; give the right `vocab`"
         );
     }
     format!("column of '{field}' is above {last}, the last that can be read; number the columns without gaps")

@@ -191,7 +191,7 @@ mod tests {
         let unclear = faults("a.tsv", tsv, &any());
         assert_eq!(
             unclear,
-            ["a.tsv:1: cannot tell which column holds the text; give --text-column, one of 'a', 'b'"]
+            ["a.tsv:1: cannot tell which column holds the text; give `text_column`, one of 'a', 'b'"]
         );
         let missing = "a.tsv:1: there is no column 'body'; the columns are 'a', 'b'";
         assert_eq!(faults("a.tsv", tsv, &columns("body", "", "")), [missing]);

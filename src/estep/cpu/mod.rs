@@ -183,7 +183,7 @@ impl Worker {
 
 pub(super) fn not_finite(item: Item, elbo: f64) -> Error {
     Error::Numeric(format!(
-        "the bound of document {} is {elbo}: a weight or q is out of range; lower --rate or --cap, or raise --floor",
+        "the bound of document {} is {elbo}: a weight or q is out of range; lower `rate` or `cap`, or raise `floor`",
         item.doc_ix
     ))
 }

@@ -14,7 +14,7 @@ mod sequence;
 pub mod twin;
 mod wgsl;
 
-pub use arrays::{Args, Array, EdgeState, Slot};
+pub use arrays::{Args, Array, EdgeState, Slot, grown, grown_args, grown_staging};
 pub use flight::BURST;
 pub use kernel::{
     Access, DOC_BOUND, EDGE_SUMS, FLIP_BEST, FLIP_CHAIN, FLIP_GAIN, FLIP_TERMS, GRADIENT, INIT_Q, INIT_R,

@@ -384,8 +384,8 @@ impl<M: Machine> DeviceEStep<M> {
                 Ok(())
             }
             _ => Err(Error::Device(format!(
-                "{}: {fault}; free some of its memory, raise --device-mb if it is set, choose another --device, or use \
-                 --backend cpu",
+                "{}: {fault}; free some of its memory, raise `device_mb` if it is set, choose another `device`, or use \
+                 `backend` cpu",
                 self.machine.name()
             ))),
         }

@@ -20,7 +20,7 @@ pub struct AdapterSummary {
     pub max_buffer_bytes: u64,
     /// Whether kernel times can be measured on the device.
     pub timestamps: bool,
-    /// Whether `--backend auto` would take it.
+    /// Whether it may be taken without being asked for: the best that is hardware.
     pub automatic: bool,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn find_adapter(wanted: Option<&str>) -> Result<Adapter> {
     if adapters.is_empty() {
         return Err(Error::Device(
             "no GPU adapter was found; install your card's Vulkan driver (software rendering on Debian and Ubuntu: \
-             apt-get install mesa-vulkan-drivers), or use --backend cpu"
+             apt-get install mesa-vulkan-drivers), or use `backend` cpu"
                 .into(),
         ));
     }
@@ -96,7 +96,7 @@ pub(super) fn find_adapter(wanted: Option<&str>) -> Result<Adapter> {
     let at = number.or_else(|| adapters.iter().position(named));
     at.and_then(|at| adapters.into_iter().nth(at)).ok_or_else(|| {
         Error::Device(format!(
-            "no adapter is called '{}'; there are {} (`noisyor devices`)",
+            "no adapter is called '{}'; there are {}",
             wanted.unwrap_or(""),
             names.join(", ")
         ))

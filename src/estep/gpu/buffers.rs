@@ -1,31 +1,12 @@
 //! One set of arrays on the device, reused from chunk to chunk: buffers grow and are never made smaller.
 
 use super::open::{Open, Pipeline};
-use crate::estep::device::{Args, Array, Fault, Kernel};
+use crate::estep::device::{Args, Array, Fault, Kernel, grown, grown_args, grown_staging};
 use std::collections::HashMap;
 use wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferDescriptor,
     BufferUsages,
 };
-
-/// Buffers are made this much larger than asked for, in sixteenths, so that a slightly larger chunk needs no new ones.
-const SPARE_16THS: u64 = 2;
-
-/// Bytes of a buffer that is made for an array of so many.
-pub fn grown(n_bytes: u64) -> u64 {
-    let n_bytes = n_bytes.max(16);
-    (n_bytes / 16 * SPARE_16THS + n_bytes).next_multiple_of(16)
-}
-
-/// Bytes of a buffer that is made for the arguments of so many bytes.
-pub fn grown_args(n_bytes: u64) -> u64 {
-    2 * n_bytes
-}
-
-/// Bytes of a buffer that is made to read so many back.
-pub fn grown_staging(n_bytes: u64) -> u64 {
-    (n_bytes + n_bytes / 4).next_multiple_of(16)
-}
 
 /// A set of arrays.
 #[derive(Default)]

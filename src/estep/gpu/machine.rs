@@ -35,6 +35,10 @@ struct Pending {
 
 impl GpuMachine {
     /// Opens a device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Device`] where there is no such adapter, or it cannot run the kernels.
     pub fn open(options: GpuOptions) -> Result<Self> {
         let open = Open::new(&options)?;
         let pipelines = Pipelines::new(&open)?;
@@ -244,7 +248,7 @@ impl Machine for GpuMachine {
         let open = Open::new(&self.options)?;
         if open.name != self.open.name {
             return Err(Error::Device(format!(
-                "{} is gone; {} is there, but its results would differ in the last digits: choose it with --device",
+                "{} is gone; {} is there, but its results would differ in the last digits: choose it with `device`",
                 self.open.name, open.name
             )));
         }

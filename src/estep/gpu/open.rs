@@ -61,7 +61,7 @@ impl Pipelines {
                 made.map_err(|fault| {
                     let (device, kernel) = (&open.name, kernel.name);
                     Error::Device(format!(
-                        "{device} cannot run '{kernel}': {fault}; try another --device or --backend cpu"
+                        "{device} cannot run '{kernel}': {fault}; try another `device` or `backend` cpu"
                     ))
                 })?;
             }
@@ -93,7 +93,7 @@ impl Open {
             ..DeviceDescriptor::default()
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|e| Error::Device(format!("{name} cannot be opened: {e}; try another --device")))?;
+            .map_err(|e| Error::Device(format!("{name} cannot be opened: {e}; try another `device`")))?;
         // The first fault is the cause, later ones follow from it.
         let fault = Arc::new(Mutex::new(None));
         let (lost, other) = (Arc::clone(&fault), Arc::clone(&fault));

@@ -2,6 +2,7 @@
 
 mod jsonl;
 mod npz;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod tsv;
 
@@ -24,6 +25,7 @@ pub enum OutputFormat {
     /// `doc`, `topic`, `q`, with a header.
     Tsv,
     /// `doc`, `topic`, `q`, in columns.
+    #[cfg(feature = "parquet")]
     Parquet,
     /// SciPy's sparse matrix, a row per document and a column per topic.
     Npz,
@@ -31,12 +33,19 @@ pub enum OutputFormat {
 
 impl OutputFormat {
     /// The format that a file name asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] where it asks for none.
     pub fn of(path: &Path) -> Result<Self> {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
         match extension.as_str() {
             "jsonl" => Ok(Self::Jsonl),
             "tsv" => Ok(Self::Tsv),
+            #[cfg(feature = "parquet")]
             "parquet" => Ok(Self::Parquet),
+            #[cfg(not(feature = "parquet"))]
+            "parquet" => Err(Error::input(path, None, crate::error::NO_PARQUET)),
             "npz" => Ok(Self::Npz),
             _ => Err(Error::Usage(format!(
                 "{}: topic probabilities are written as .jsonl, .tsv, .parquet or .npz; this name ends in '{extension}'",
@@ -48,6 +57,7 @@ impl OutputFormat {
 
 /// What is written about.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))] // Parquet files say more than others
 pub(super) struct Subject<'a> {
     pub(super) names: &'a Names,
     pub(super) corpus: &'a Corpus,
@@ -85,6 +95,7 @@ impl<'a> TopicWriter<'a> {
         Ok(Self(match OutputFormat::of(path)? {
             OutputFormat::Jsonl => Box::new(jsonl::Jsonl::create(path, file, subject)?),
             OutputFormat::Tsv => Box::new(tsv::Tsv::create(path, file, subject)?),
+            #[cfg(feature = "parquet")]
             OutputFormat::Parquet => Box::new(parquet::Parquet::create(path, file, subject)?),
             OutputFormat::Npz => Box::new(npz::Npz::create(path, file, subject)?),
         }))

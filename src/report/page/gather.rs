@@ -113,6 +113,10 @@ pub fn sample_docs(n_docs: usize, most: usize, seed: u64) -> Vec<u32> {
 }
 
 /// Looks at the given documents. What it keeps grows with the topics, not with the documents.
+///
+/// # Errors
+///
+/// As [`infer::run`](crate::infer::run).
 pub fn gather(
     network: &Network,
     docs: Docs<'_>,

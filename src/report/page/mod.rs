@@ -55,6 +55,10 @@ pub struct Page {
 
 impl Report<'_> {
     /// The page, with less of everything until it is at most so many bytes; the barest may still be larger.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`](crate::Error::Interrupted) where the monitor says stop.
     pub fn page(&self, max_bytes: usize, monitor: &Monitor) -> Result<Page> {
         let mut page = Page { html: String::new(), left_out: String::new() };
         for limits in &Limits::LADDER {

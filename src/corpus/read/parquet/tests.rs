@@ -214,7 +214,7 @@ fn columns_that_cannot_hold_documents_are_named() {
     );
     let unclear = file("message m { required int32 a; required int32 b; }", plain(), &[]);
     let unclear = faults("a.parquet", &unclear, &any()).concat();
-    assert!(unclear.ends_with("give --text-column, one of 'a', 'b'"), "{unclear}");
+    assert!(unclear.ends_with("give `text_column`, one of 'a', 'b'"), "{unclear}");
     let label = "message m { required binary text; repeated binary label; }";
     let label = file(label, plain(), &[]);
     assert_eq!(read(&label, &any()), Vec::<String>::new());
