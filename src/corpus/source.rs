@@ -157,7 +157,7 @@ impl CorpusSource {
         let vocab = self.vocab.as_deref().map(load_vocab).transpose()?;
         let n_names = vocab.as_ref().map(|names| u32::try_from(names.len()).unwrap_or(u32::MAX));
         let read = ReadOptions { n_names, ..self.read.clone() };
-        Ok(IngestOptions { read, vocab, words: self.words.options()?, ..IngestOptions::default() })
+        Ok(IngestOptions { read, vocab, words: self.words.options()? })
     }
 
     /// Reads the documents; where they come as words or text and no vocabulary is given, `known` is it.

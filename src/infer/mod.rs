@@ -80,6 +80,10 @@ pub fn run(
 
 impl Task<'_> {
     /// The same over a range of documents, without a list of them; `first_item` of the results counts from the range's start.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`].
     pub fn run_range(
         &self,
         range: Range<usize>,

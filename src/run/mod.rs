@@ -47,7 +47,7 @@ pub use folder::{Found, RunFolder};
 pub use following::{FollowedMetrics, Growth};
 pub use inputs::{Given, missing_warning, token_names, unknown_warning};
 pub use learning::{Choice, EveryParent, LearnedGraph, Learning};
-pub use observer::{Level, Observer, Stage};
+pub use observer::{Level, Observer, Stage, Warner};
 pub use record::{RunRecord, read_config, read_metrics};
 pub use resume::Changes;
 pub use source::NetworkSource;

@@ -31,6 +31,9 @@ pub enum Level {
     Warning,
 }
 
+/// Takes warnings from another thread.
+pub type Warner = Box<dyn FnMut(&str) + Send>;
+
 /// Who is told; the unit type listens to nothing.
 pub trait Observer {
     /// A stage begins, of so much work if that is known.
@@ -44,7 +47,7 @@ pub trait Observer {
     /// Training moved on.
     fn trains(&mut self, _event: &Event<'_>, _options: &TrainOptions) {}
     /// Where warnings of a device go, which come from threads of its own; none: nowhere.
-    fn warner(&self) -> Option<Box<dyn FnMut(&str) + Send>> {
+    fn warner(&self) -> Option<Warner> {
         None
     }
 }

@@ -5,7 +5,7 @@ use crate::cli::Common;
 use crate::cli::common::tell;
 use crate::cli::progress::Progress;
 use noisyor::estep::Monitor;
-use noisyor::run::{LearnedGraph, Learning, Level, Observer, Stage};
+use noisyor::run::{LearnedGraph, Learning, Level, Observer, Stage, Warner};
 use noisyor::train::{BatchSize, Event, TrainOptions};
 use std::sync::Arc;
 
@@ -74,8 +74,8 @@ impl Observer for Screen<'_> {
         }
     }
 
-    fn warner(&self) -> Option<Box<dyn FnMut(&str) + Send>> {
-        let warn: Box<dyn FnMut(&str) + Send> = Box::new(|message| tell(format_args!("warning: {message}")));
+    fn warner(&self) -> Option<Warner> {
+        let warn: Warner = Box::new(|message| tell(format_args!("warning: {message}")));
         (!self.common.quiet).then_some(warn)
     }
 }
