@@ -3,6 +3,7 @@
 mod align;
 mod check;
 mod column;
+mod csr;
 mod document;
 mod documents;
 mod groups;
