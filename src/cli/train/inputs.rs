@@ -100,6 +100,7 @@ impl Args {
             Some(_) => (None, None),
             None => (self.graph.as_deref().map(load).transpose()?, self.update.model(&self.learning)?),
         };
+        given.iter().flat_map(|graph| &graph.notes).for_each(|note| common.warn(note));
         let resumed_tokens = resumed.as_ref().map(|start| &start.names.tokens);
         let known = given.as_ref().map(|graph| &graph.names.tokens).or(resumed_tokens);
         let (corpus, alignment) = self.read_corpus(known.map(Vec::as_slice), common, monitor)?;
