@@ -13,6 +13,7 @@ use noisyor::corpus::text::StopWords;
 use noisyor::corpus::{Df, IngestOptions, Ingested, Sink, VocabFile, WordOptions, ingest};
 use noisyor::files::folder_of;
 use serde_json::json;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -29,6 +30,7 @@ Examples:
   noisyor corpus reviews.jsonl.gz --max-vocab 10000 -o reviews.corpus
   noisyor corpus packages.tsv --id-column 1 --label-column 2 --text-column 3 -o packages.corpus
   noisyor corpus new.txt --vocab reviews.corpus -o new.corpus
+  noisyor corpus articles --stop-words german -o articles.corpus
   noisyor corpus split reviews.corpus --test 0.3 -o parts"
 )]
 pub(crate) struct Args {
@@ -72,8 +74,9 @@ struct WordArgs {
     /// Tokens at most: those in the most documents stay
     #[arg(long, value_name = "N")]
     max_vocab: Option<NonZeroUsize>,
-    /// Words of text to leave out: english, none, or a file with words
-    #[arg(long, value_name = "english|none|FILE", default_value = "english")]
+    /// Words of text to leave out: those of a language (english, german, french, spanish, italian, portuguese, dutch, russian, swedish, or
+    /// an ISO code such as de), none, or those in a file
+    #[arg(long, value_name = "LANGUAGE|none|FILE", default_value = "english")]
     stop_words: String,
     /// Join neighbouring words that belong together, as in 'operating system': those with this normalised pointwise mutual
     /// information at least, between -1 and 1
@@ -84,9 +87,19 @@ struct WordArgs {
 impl WordArgs {
     fn options(&self) -> noisyor::Result<WordOptions> {
         let stop_words = match self.stop_words.as_str() {
-            "english" => StopWords::english(),
             "none" => StopWords::default(),
-            file => StopWords::load(file.as_ref())?,
+            given => match StopWords::of_language(given) {
+                Some(words) => words,
+                None if !Path::new(given).exists() => {
+                    let languages: Vec<&str> = StopWords::languages().collect();
+                    let message = format!(
+                        "there is no such file, nor a list for such a language; --stop-words takes a file, none, {}",
+                        languages.join(", ")
+                    );
+                    return Err(Error::io(given.as_ref(), std::io::Error::new(ErrorKind::NotFound, message)));
+                }
+                None => StopWords::load(given.as_ref())?,
+            },
         };
         if self.phrases.is_some_and(|score| !(-1.0..=1.0).contains(&score)) {
             return Err(Error::Usage("--phrases takes a score between -1 and 1, as in --phrases=0.5".into()));
@@ -122,6 +135,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     if args.save_vocab.as_deref() == Some(output) {
         return Err(Error::Usage("-o and --save-vocab must be different files".into()).into());
     }
+    let replaced = output.exists();
     let monitor = interruptible(common)?;
     let mut writer = Output::create(output, args.save_vocab.as_deref())?;
     let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
@@ -146,7 +160,12 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
         return print(format_args!("{result}\n"));
     }
     print(summary(&ingested, corpus.n_tokens(), corpus.n_occurrences()))?;
-    common.say(format_args!("{:.1} MB in {seconds:.2} s -> {}", n_bytes as f64 / 1e6, output.display()));
+    let replaced = if replaced { " (replaces the file that was there)" } else { "" };
+    common.say(format_args!(
+        "{:.1} MB in {seconds:.2} s -> {}{replaced}",
+        n_bytes as f64 / 1e6,
+        output.display()
+    ));
     Ok(())
 }
 
