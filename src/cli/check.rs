@@ -1,7 +1,7 @@
 //! `noisyor check`: every fault of a corpus, graph or model, and what it holds.
 
 use super::common::{interruptible, print, tame};
-use super::corpus_args::{CorpusArgs, size_of};
+use super::corpus_args::{CorpusArgs, missing, size_of};
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
@@ -26,7 +26,7 @@ Examples:
   noisyor check run/model.safetensors"
 )]
 pub(crate) struct Args {
-    /// Corpus, graph or model
+    /// Corpus (a file, or a folder of .txt files), graph or model
     file: PathBuf,
     /// What the file is
     #[arg(long = "as", value_enum, value_name = "KIND")]
@@ -45,6 +45,7 @@ enum Kind {
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    args.reading.refuse_by_number()?;
     let guessed =
         || if !args.reading.is_given() && is_model(&args.file) { Kind::Model } else { Kind::Corpus };
     match args.kind.unwrap_or_else(guessed) {
@@ -53,8 +54,9 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             let monitor = interruptible(common)?;
             let progress =
                 Progress::of_bytes(common, &monitor, "checking", size_of(std::slice::from_ref(&args.file)));
-            let check = corpus::check(&args.file, &args.reading.options()?.read, &monitor)?;
+            let (mut check, lacking) = corpus::check_for(&args.file, &args.reading.options()?, &monitor)?;
             drop(progress);
+            check.notes.extend(missing(&lacking));
             report(&args, check, "corpus", common)
         }
     }
@@ -65,6 +67,7 @@ fn is_model(path: &Path) -> bool {
     let extension =
         path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
     match extension.as_str() {
+        _ if path.is_dir() => false,
         "json" | "safetensors" => true,
         "tsv" => reads_like_an_edge(path).unwrap_or(false),
         _ => false,
@@ -82,7 +85,7 @@ fn reads_like_an_edge(path: &Path) -> std::io::Result<bool> {
         // Names of a corpus's columns, not of nodes.
         ["id" | "label", "text"] | ["text", "id" | "label"] => false,
         [_, _] => true,
-        [_, _, weight] => weight.trim().parse::<f64>().is_ok(),
+        [_, _, weight] => network::is_edge_header(&fields) || weight.trim().parse::<f64>().is_ok(),
         _ => false,
     })
 }
@@ -124,7 +127,7 @@ fn report<S: Serialize + std::fmt::Display>(
 
 fn fault_json(fault: &Error) -> serde_json::Value {
     match fault {
-        Error::Input { line, message, .. } => json!({"line": line, "message": message}),
-        other => json!({"line": null, "message": other.to_string()}),
+        Error::Input { file, line, message } => json!({"file": file, "line": line, "message": message}),
+        other => json!({"file": null, "line": null, "message": other.to_string()}),
     }
 }

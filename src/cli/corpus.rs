@@ -24,6 +24,7 @@ use std::time::Instant;
 #[command(
     after_help = "Text is split into Unicode words in lower case. The vocabulary has the words in at least two
 documents, those in most documents first; stop words, single letters and digits are left out.
+Of a folder, every .txt file is a document; the folders at its top are the labels.
 Lists of tokens are taken as they are, if none of the input is text.
 
 Examples:
@@ -47,7 +48,7 @@ enum Command {
 
 #[derive(clap::Args)]
 struct ConvertArgs {
-    /// Files to read one after another; - is standard input (give --format)
+    /// Files to read one after another; - is standard input (give --format); a folder has a document in every .txt file
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Native corpus to write
@@ -124,6 +125,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 
 fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     let start = Instant::now();
+    args.reading.refuse_by_number()?;
     let options = IngestOptions { words: args.words.options()?, ..args.reading.options()? };
     if options.vocab.is_some() && args.words.is_given() {
         let message = "--vocab gives the vocabulary: --min-df, --max-df, --max-vocab and --phrases make no sense beside it";

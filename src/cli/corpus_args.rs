@@ -5,7 +5,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use noisyor::corpus::read::{Column, Columns, STDIN};
 use noisyor::corpus::{
-    Alignment, Corpus, Format, IngestOptions, Ingested, ReadOptions, align, load_vocab, read,
+    Alignment, Corpus, Format, IngestOptions, Ingested, ReadOptions, align_checked, load_vocab, read,
+    read_for,
 };
 use noisyor::monitor::Monitor;
 use noisyor::{Error, Result};
@@ -42,6 +43,9 @@ pub(crate) struct CorpusArgs {
     /// line, a native corpus or a model
     #[arg(long, value_name = "FILE")]
     pub(super) vocab: Option<PathBuf>,
+    /// Column i of a corpus without names is token i of the model or graph, whatever its name [default: refused where tokens have names]
+    #[arg(long, conflicts_with = "vocab")]
+    by_number: bool,
 }
 
 fn parse_separator(text: &str) -> Result<u8, String> {
@@ -55,7 +59,7 @@ fn parse_separator(text: &str) -> Result<u8, String> {
 impl CorpusArgs {
     /// Whether any option is given: without a corpus that makes no sense.
     pub(crate) fn is_given(&self) -> bool {
-        self.read_options().is_given() || self.vocab.is_some()
+        self.read_options().is_given() || self.vocab.is_some() || self.by_number
     }
 
     pub(crate) fn read_options(&self) -> ReadOptions {
@@ -82,6 +86,15 @@ impl CorpusArgs {
         Ok(IngestOptions { read, vocab, ..IngestOptions::default() })
     }
 
+    /// Where there is no model, there is nothing to match by number.
+    pub(crate) fn refuse_by_number(&self) -> Result<()> {
+        if self.by_number {
+            let message = "--by-number matches columns with the tokens of a model, and there is none here";
+            return Err(Error::Usage(message.into()));
+        }
+        Ok(())
+    }
+
     /// Reads a corpus that brings its own vocabulary.
     pub(crate) fn read_alone(&self, path: &Path, common: &Common, monitor: &Arc<Monitor>) -> Result<Corpus> {
         let progress = Progress::of_bytes(common, monitor, "reading", size_of(&[path.to_owned()]));
@@ -101,11 +114,31 @@ impl CorpusArgs {
     ) -> Result<(Corpus, Alignment)> {
         let options = self.options()?;
         let progress = Progress::of_bytes(common, monitor, "reading", size_of(&[path.to_owned()]));
-        let (corpus, ingested) = read(path, &options, Some(tokens), monitor)?;
+        let (corpus, alignment, ingested) = read_for(path, &options, tokens, self.by_number, monitor)?;
         drop(progress);
-        let alignment = align(&corpus, tokens);
+        warn_of_notes(&ingested, common);
         warn_of_unknown(&corpus, &alignment, &ingested, common);
+        if let Some(example) = alignment.absent_example.as_ref().filter(|_| ingested.named_columns) {
+            common.warn(format_args!(
+                "there is no column for {} of the model's {} tokens (for example '{example}'); no document has them",
+                alignment.n_absent,
+                tokens.len()
+            ));
+        }
+        let is_unnamed = corpus.token_names().is_none() && corpus.n_occurrences() > 0;
+        if is_unnamed && corpus.n_tokens() != tokens.len() {
+            common.warn(format_args!(
+                "the corpus has {} columns, the model {} tokens; they are matched by number",
+                corpus.n_tokens(),
+                tokens.len()
+            ));
+        }
         Ok((corpus, alignment))
+    }
+
+    /// Refuses a corpus that a model with these tokens cannot be matched with.
+    pub(crate) fn check_match(&self, corpus: &Corpus, tokens: &[String]) -> Result<()> {
+        align_checked(corpus, tokens, self.by_number).map(|_| ())
     }
 }
 
@@ -154,15 +187,26 @@ pub(crate) fn warn_of_unknown(corpus: &Corpus, alignment: &Alignment, ingested: 
     }
 }
 
-/// Warns of words that a given vocabulary lacks.
+/// Warns of what may not be meant, and of words that a given vocabulary lacks.
 pub(crate) fn warn_of_missing(ingested: &Ingested, common: &Common) {
-    if let Some(example) = ingested.unknown_example.as_ref().filter(|_| ingested.n_unknown > 0) {
-        common.warn(format_args!(
-            "the vocabulary lacks {} of {} occurrences of words (for example '{example}'); they are left out",
-            ingested.n_unknown,
-            ingested.n_unknown + ingested.n_known
-        ));
+    warn_of_notes(ingested, common);
+    if let Some(missing) = missing(ingested) {
+        common.warn(missing);
     }
+}
+
+/// The words that a given vocabulary lacks.
+pub(crate) fn missing(ingested: &Ingested) -> Option<String> {
+    let example = ingested.unknown_example.as_ref().filter(|_| ingested.n_unknown > 0)?;
+    Some(format!(
+        "the vocabulary lacks {} of {} occurrences of words (for example '{example}'); they are left out",
+        ingested.n_unknown,
+        ingested.n_unknown + ingested.n_known
+    ))
+}
+
+fn warn_of_notes(ingested: &Ingested, common: &Common) {
+    ingested.notes.iter().for_each(|note| common.warn(note));
 }
 
 /// Compares a mapped corpus with its checksums while the work goes on; nothing may be reported before it is done.

@@ -108,6 +108,7 @@ impl Args {
             return Err(Error::Usage("the corpus has no documents to train on".into()));
         }
         if let Some(model) = model {
+            self.reading.check_match(&corpus, &model.names.tokens)?;
             let (tokens, alignment) = update::joined(&model, &corpus, common)?;
             let attaching = self.learning.attaching(self.estep.options()?);
             attaching.check()?;
