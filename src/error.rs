@@ -1,5 +1,6 @@
 //! One error type for the library; each kind maps to one exit status of the program.
 
+use crate::files;
 use std::path::{Path, PathBuf};
 
 /// Of files that are read or written with the feature `parquet`.
@@ -67,8 +68,14 @@ impl Error {
         Self::Input { file: file.to_owned(), line, message: message.into() }
     }
 
-    /// A failed read or write.
+    /// A failed read or write. Of a path that does not exist it says what is missing, and what has a similar name.
     pub fn io(file: &Path, source: std::io::Error) -> Self {
+        let missing = source.kind() == std::io::ErrorKind::NotFound && !file.exists();
+        let hint = missing.then(|| files::hint_of_missing(file)).flatten();
+        let source = match hint {
+            Some(hint) => std::io::Error::new(source.kind(), format!("{source}; {hint}")),
+            None => source,
+        };
         Self::Io { file: file.to_owned(), source }
     }
 

@@ -143,6 +143,28 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Entries of a folder that are looked through for a similar name.
+const LOOKED_AT: usize = 10_000;
+/// Names of this likeness or more are similar: a letter or two differ.
+const SIMILAR: f64 = 0.85;
+
+/// What may have been meant by a path that does not exist.
+pub(crate) fn hint_of_missing(path: &Path) -> Option<String> {
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        return Some(format!("there is no folder {}", folder.display()));
+    }
+    let wanted = path.file_name()?.to_str()?.to_lowercase();
+    let names = std::fs::read_dir(folder).ok()?.take(LOOKED_AT).flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &wanted);
+    let similar = names.map(|name| (likeness(&name), name)).filter(|(likeness, _)| *likeness >= SIMILAR);
+    // Of equal ones, whatever the order of the folder, the first by name.
+    let (_, best) = similar.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1)))?;
+    let best = if path.parent() == Some(Path::new("")) { best.into() } else { folder.join(best) };
+    Some(format!("is {} meant?", best.display()))
+}
+
 /// A temporary file on the disk of `path`, without a name: it is gone with the program, however that ends.
 pub fn unnamed(path: &Path) -> std::io::Result<std::fs::File> {
     tempfile::tempfile_in(folder_of(path))

@@ -27,7 +27,7 @@ Examples:
   noisyor check run/model.safetensors"
 )]
 pub(crate) struct Args {
-    /// Corpus, graph or model
+    /// Corpus (a file, or a folder of .txt files), graph or model
     file: PathBuf,
     /// What the file is
     #[arg(long = "as", value_enum, value_name = "KIND")]
@@ -46,6 +46,7 @@ enum Kind {
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    args.reading.refuse_by_number()?;
     let guessed =
         || if !args.reading.is_given() && is_model(&args.file) { Kind::Model } else { Kind::Corpus };
     match args.kind.unwrap_or_else(guessed) {
@@ -54,8 +55,9 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             let monitor = interruptible(common)?;
             let progress =
                 Progress::of_bytes(common, &monitor, "checking", size_of(std::slice::from_ref(&args.file)));
-            let check = corpus::check(&args.file, &args.reading.options()?.read, &monitor)?;
+            let (mut check, lacking) = corpus::check_for(&args.file, &args.reading.options()?, &monitor)?;
             drop(progress);
+            check.notes.extend(corpus::missing_words(&lacking));
             report(&args, check, "corpus", common)
         }
     }
@@ -66,6 +68,7 @@ fn is_model(path: &Path) -> bool {
     let extension =
         path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
     match extension.as_str() {
+        _ if path.is_dir() => false,
         "json" | "safetensors" => true,
         "tsv" => reads_like_an_edge(path).unwrap_or(false),
         _ => false,
@@ -83,7 +86,7 @@ fn reads_like_an_edge(path: &Path) -> std::io::Result<bool> {
         // Names of a corpus's columns, not of nodes.
         ["id" | "label", "text"] | ["text", "id" | "label"] => false,
         [_, _] => true,
-        [_, _, weight] => weight.trim().parse::<f64>().is_ok(),
+        [_, _, weight] => network::is_edge_header(&fields) || weight.trim().parse::<f64>().is_ok(),
         _ => false,
     })
 }
@@ -126,7 +129,9 @@ fn report<S: Serialize + std::fmt::Display>(
 
 fn fault_json(fault: &Error) -> serde_json::Value {
     match fault {
-        Error::Input { line, message, .. } => json!({"line": line, "message": with_flags(message)}),
-        other => json!({"line": null, "message": with_flags(&other.to_string())}),
+        Error::Input { file, line, message } => {
+            json!({"file": file, "line": line, "message": with_flags(message)})
+        }
+        other => json!({"file": null, "line": null, "message": with_flags(&other.to_string())}),
     }
 }

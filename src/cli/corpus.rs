@@ -9,9 +9,8 @@ use anyhow::Result;
 use clap::Subcommand;
 use noisyor::Error;
 use noisyor::corpus::native::{self, NativeWriter};
-use noisyor::corpus::{Ingested, Sink, VocabFile, ingest};
+use noisyor::corpus::{Ingested, Sink, VocabFile, ingest, reading_warnings};
 use noisyor::files::folder_of;
-use noisyor::run::missing_warning;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,12 +21,14 @@ use std::time::Instant;
 #[command(
     after_help = "Text is split into Unicode words in lower case. The vocabulary has the words in at least two
 documents, those in most documents first; stop words, single letters and digits are left out.
+Of a folder, every .txt file is a document; the folders at its top are the labels.
 Lists of tokens are taken as they are, if none of the input is text.
 
 Examples:
   noisyor corpus reviews.jsonl.gz --max-vocab 10000 -o reviews.corpus
   noisyor corpus packages.tsv --id-column 1 --label-column 2 --text-column 3 -o packages.corpus
   noisyor corpus new.txt --vocab reviews.corpus -o new.corpus
+  noisyor corpus articles --stop-words german -o articles.corpus
   noisyor corpus split reviews.corpus --test 0.3 -o parts"
 )]
 pub(crate) struct Args {
@@ -44,7 +45,7 @@ enum Command {
 
 #[derive(clap::Args)]
 struct ConvertArgs {
-    /// Files to read one after another; - is standard input (give --format)
+    /// Files to read one after another; - is standard input (give --format); a folder has a document in every .txt file
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Native corpus to write
@@ -69,6 +70,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
 
 fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     let start = Instant::now();
+    args.reading.refuse_by_number()?;
     let options = args.reading.source(None, &args.words).ingest_options()?;
     for written in [Some(output), args.save_vocab.as_deref()].into_iter().flatten() {
         refuse_overwriting(written, args.inputs.iter().chain(&args.reading.vocab))?;
@@ -76,6 +78,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     if args.save_vocab.as_deref() == Some(output) {
         return Err(Error::Usage("-o and --save-vocab must be different files".into()).into());
     }
+    let replaced = output.exists();
     let monitor = interruptible(common)?;
     let mut writer = Output::create(output, args.save_vocab.as_deref())?;
     let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
@@ -87,7 +90,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     if ingested.n_docs == 0 {
         common.warn("there are no documents");
     }
-    missing_warning(&ingested).iter().for_each(|message| common.warn(message));
+    reading_warnings(&ingested).iter().for_each(|message| common.warn(message));
     let n_bytes = std::fs::metadata(output).map_or(0, |file| file.len());
     let seconds = start.elapsed().as_secs_f64();
     if common.json {
@@ -100,7 +103,12 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
         return print(format_args!("{result}\n"));
     }
     print(summary(&ingested, corpus.n_tokens(), corpus.n_occurrences()))?;
-    common.say(format_args!("{:.1} MB in {seconds:.2} s -> {}", n_bytes as f64 / 1e6, output.display()));
+    let replaced = if replaced { " (replaces the file that was there)" } else { "" };
+    common.say(format_args!(
+        "{:.1} MB in {seconds:.2} s -> {}{replaced}",
+        n_bytes as f64 / 1e6,
+        output.display()
+    ));
     Ok(())
 }
 

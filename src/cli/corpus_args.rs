@@ -5,10 +5,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use noisyor::corpus::read::{Column, Columns, STDIN};
 use noisyor::corpus::{
-    Alignment, Corpus, CorpusSource, Df, Format, IngestOptions, Place, ReadOptions, WordRequest, align,
+    Alignment, Corpus, CorpusSource, Df, Format, IngestOptions, Place, ReadOptions, WordRequest,
+    matching_warnings, reading_warnings,
 };
 use noisyor::monitor::Monitor;
-use noisyor::run::{missing_warning, unknown_warning};
 use noisyor::{Error, Result};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,9 @@ pub(crate) struct CorpusArgs {
     /// line, a native corpus or a model
     #[arg(long, value_name = "FILE")]
     pub(super) vocab: Option<PathBuf>,
+    /// Column i of a corpus without names is token i of the model or graph, whatever its name [default: refused where tokens have names]
+    #[arg(long, conflicts_with = "vocab")]
+    by_number: bool,
 }
 
 fn parse_separator(text: &str) -> Result<u8, String> {
@@ -55,7 +58,7 @@ fn parse_separator(text: &str) -> Result<u8, String> {
 impl CorpusArgs {
     /// Whether any option is given: without a corpus that makes no sense.
     pub(crate) fn is_given(&self) -> bool {
-        self.read_options().is_given() || self.vocab.is_some()
+        self.read_options().is_given() || self.vocab.is_some() || self.by_number
     }
 
     pub(crate) fn read_options(&self) -> ReadOptions {
@@ -81,17 +84,27 @@ impl CorpusArgs {
             place: path.map_or(Place::Sample, |path| Place::File(path.to_owned())),
             read: self.read_options(),
             vocab: self.vocab.clone(),
+            by_number: self.by_number,
             words: words.request(),
         }
     }
 
     fn file(&self, path: &Path) -> CorpusSource {
         let (read, vocab) = (self.read_options(), self.vocab.clone());
-        CorpusSource { read, vocab, ..CorpusSource::file(path) }
+        CorpusSource { read, vocab, by_number: self.by_number, ..CorpusSource::file(path) }
     }
 
     pub(crate) fn options(&self) -> Result<IngestOptions> {
         self.file(Path::new(STDIN)).ingest_options()
+    }
+
+    /// Where there is no model, there is nothing to match by number.
+    pub(crate) fn refuse_by_number(&self) -> Result<()> {
+        if self.by_number {
+            let message = "--by-number matches columns with the tokens of a model, and there is none here";
+            return Err(Error::Usage(message.into()));
+        }
+        Ok(())
     }
 
     /// Reads a corpus that brings its own vocabulary.
@@ -100,7 +113,7 @@ impl CorpusArgs {
         let progress = Progress::of_bytes(common, monitor, "reading", source.n_bytes());
         let (corpus, ingested) = source.read(None, monitor)?;
         drop(progress);
-        missing_warning(&ingested).iter().for_each(|message| common.warn(message));
+        reading_warnings(&ingested).iter().for_each(|message| common.warn(message));
         Ok(corpus)
     }
 
@@ -114,10 +127,10 @@ impl CorpusArgs {
     ) -> Result<(Corpus, Alignment)> {
         let source = self.file(path);
         let progress = Progress::of_bytes(common, monitor, "reading", source.n_bytes());
-        let (corpus, ingested) = source.read(Some(tokens), monitor)?;
+        let (corpus, alignment, ingested) = source.read_for(tokens, monitor)?;
         drop(progress);
-        let alignment = align(&corpus, tokens);
-        unknown_warning(&corpus, &alignment, &ingested).iter().for_each(|message| common.warn(message));
+        let warnings = matching_warnings(&corpus, &alignment, &ingested, tokens);
+        warnings.iter().for_each(|message| common.warn(message));
         Ok((corpus, alignment))
     }
 }
@@ -134,8 +147,9 @@ pub(crate) struct WordArgs {
     /// Tokens at most: those in the most documents stay
     #[arg(long, value_name = "N")]
     max_vocab: Option<NonZeroUsize>,
-    /// Words of text to leave out: english, none, or a file with words
-    #[arg(long, value_name = "english|none|FILE", default_value = "english")]
+    /// Words of text to leave out: those of a language (english, german, french, spanish, italian, portuguese, dutch, russian, swedish, or
+    /// an ISO code such as de), none, or those in a file
+    #[arg(long, value_name = "LANGUAGE|none|FILE", default_value = "english")]
     stop_words: String,
     /// Join neighbouring words that belong together, as in 'operating system': those with this normalised pointwise mutual
     /// information at least, between -1 and 1

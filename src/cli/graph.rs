@@ -63,6 +63,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let (valid, test) = (args.valid, args.test);
     check_shares(valid, test)?;
     check_extension(&args.output)?;
+    args.reading.refuse_by_number()?;
     refuse_overwriting(&args.output, std::iter::once(&args.corpus).chain(&args.learning.files()))?;
     let monitor = interruptible(common)?;
     let corpus = args.reading.read_alone(&args.corpus, common, &monitor)?;

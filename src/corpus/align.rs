@@ -1,10 +1,13 @@
 //! Matching a corpus with a model: by token name where the corpus has names, else by number.
 
 use super::{Corpus, RELEASE_DOCS};
+use crate::error::{Error, Result};
+use crate::faults::shown;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 const UNKNOWN: u32 = u32::MAX;
+
 /// How a corpus's tokens map to a model's.
 #[derive(Debug, Clone)]
 pub struct Alignment {
@@ -15,6 +18,75 @@ pub struct Alignment {
     pub n_unknown: u64,
     /// An example of an unknown token.
     pub unknown_example: Option<String>,
+    /// Tokens of the model that are none of the corpus's names; they are in no document. None is counted where the corpus has no
+    /// names.
+    pub n_absent: usize,
+    /// An example of an absent token.
+    pub absent_example: Option<String>,
+}
+
+/// As [`align`], but refuses what would go wrong without a sign.
+///
+/// ```
+/// use noisyor::corpus::{Corpus, align_checked};
+/// let corpus = Corpus::from_tokens([vec![0, 1], vec![1]]);
+/// let tokens = ["ball".to_owned(), "goal".to_owned()];
+/// assert!(align_checked(&corpus, &tokens, false).is_err(), "is column 0 the ball?");
+/// assert!(align_checked(&corpus, &tokens, true).is_ok());
+/// ```
+///
+/// # Errors
+///
+/// If the corpus has no names for its tokens, and the model's are more than numbers, unless `by_number` says that token i of one
+/// is token i of the other; and if the corpus has tokens, but none that the model knows. A corpus without any is never refused.
+pub fn align_checked(corpus: &Corpus, model_tokens: &[String], by_number: bool) -> Result<Alignment> {
+    let n_all = corpus.n_occurrences() as u64;
+    if n_all > 0 && corpus.token_names().is_none() && !by_number && !are_numbers(model_tokens) {
+        return Err(Error::Usage(format!(
+            "has no names for its {} columns, and the model's tokens have names (the first is '{}'): which column is which token \
+             is not known; give `vocab`, a file with a name for every column, or `by_number` if column i is token i of the model",
+            corpus.n_tokens(),
+            model_tokens.first().map_or(String::new(), |name| shown(name))
+        )));
+    }
+    let alignment = align(corpus, model_tokens);
+    if n_all > 0 && alignment.n_unknown == n_all {
+        let names = corpus.token_names().into_iter().flat_map(super::Strings::iter);
+        return Err(none_known(n_all, alignment.unknown_example.as_deref(), names, model_tokens));
+    }
+    Ok(alignment)
+}
+
+/// Whether names only number the tokens: '0', '1', ... or 'w0', 'w1', ..., from zero or one.
+fn are_numbers(names: &[String]) -> bool {
+    let Some(first) = names.first() else { return true };
+    let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = |name: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
+    let from = number(first);
+    matches!(from, Some(0 | 1))
+        && names.iter().zip(from.unwrap_or(0)..).all(|(name, at)| number(name) == Some(at))
+}
+
+/// The error where a model knows no token of a corpus; `names` are tokens of the corpus, `example` is one that occurs.
+pub(super) fn none_known<'a>(
+    n_all: u64,
+    example: Option<&str>,
+    names: impl Iterator<Item = &'a str>,
+    model_tokens: &[String],
+) -> Error {
+    let lower: FxHashMap<String, &str> =
+        model_tokens.iter().map(|name| (name.to_lowercase(), name.as_str())).collect();
+    let by_case =
+        names.filter_map(|name| Some((name, *lower.get(&name.to_lowercase())?))).find(|(a, b)| a != b);
+    let hint = by_case.map_or_else(
+        || "give documents of the kind it was trained on".to_owned(),
+        |(own, other)| {
+            let (own, other) = (shown(own), shown(other));
+            format!("'{own}' is '{other}' there: write tokens in upper and lower case as the model has them")
+        },
+    );
+    let example = example.map_or(String::new(), |example| format!(" (for example {example})"));
+    Error::Usage(format!("the model knows none of the {n_all} token occurrences{example}; {hint}"))
 }
 
 /// Aligns a corpus with a model's tokens.
@@ -24,8 +96,21 @@ pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
             model_tokens.iter().enumerate().map(|(at, name)| (name.as_str(), at as u32)).collect();
         names.iter().map(|name| number_of.get(name).copied().unwrap_or(UNKNOWN)).collect()
     });
-    let mut alignment =
-        Alignment { map, n_tokens: model_tokens.len() as u32, n_unknown: 0, unknown_example: None };
+    let mut alignment = Alignment {
+        map,
+        n_tokens: model_tokens.len() as u32,
+        n_unknown: 0,
+        unknown_example: None,
+        n_absent: 0,
+        absent_example: None,
+    };
+    if let Some(map) = &alignment.map {
+        let mut present = vec![false; model_tokens.len()];
+        map.iter().filter(|&&token| token != UNKNOWN).for_each(|&token| present[token as usize] = true);
+        let absent = || model_tokens.iter().zip(&present).filter(|(_, present)| !**present);
+        alignment.n_absent = absent().count();
+        alignment.absent_example = absent().next().map(|(name, _)| name.clone());
+    }
     let all_known = match &alignment.map {
         Some(map) => !map.contains(&UNKNOWN),
         None => corpus.n_tokens() <= model_tokens.len(),
@@ -107,4 +192,52 @@ pub fn token_frequency(docs: &Docs<'_>, doc_ixs: &[u32], n_tokens: usize) -> Vec
         docs.corpus().release();
     }
     counts.iter().map(|&count| count as f64 / doc_ixs.len().max(1) as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
+        names.map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn names_that_are_numbers() {
+        for numbers in [&["0", "1", "2"][..], &["1", "2"], &["w0", "w1"], &["px000", "px001"], &[]] {
+            assert!(are_numbers(&numbers.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()));
+        }
+        for named in [&["ball", "goal"][..], &["1", "0"], &["0", "2"], &["w0", "v1"], &["w"], &["w5", "w6"]] {
+            assert!(
+                !are_numbers(&named.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()),
+                "{named:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_corpus_without_names_needs_a_word() {
+        let corpus = Corpus::from_tokens([vec![0, 1], vec![2]]);
+        let error = align_checked(&corpus, &names(["cat", "dog"]), false).unwrap_err().to_string();
+        assert!(error.contains("3 columns") && error.contains("'cat'"), "{error}");
+        assert!(error.contains("`vocab`") && error.contains("`by_number`"), "{error}");
+        let alignment = align_checked(&corpus, &names(["cat", "dog"]), true).unwrap();
+        assert_eq!((alignment.n_unknown, alignment.n_absent), (1, 0));
+        assert!(align_checked(&corpus, &names(["0", "1", "2"]), false).is_ok());
+    }
+
+    #[test]
+    fn documents_of_which_nothing_is_known_are_refused() {
+        let mut corpus = Corpus::from_tokens([vec![0, 1], vec![1]]);
+        corpus.set_token_names(["Ball", "Tor"]);
+        let error = align_checked(&corpus, &names(["ball", "goal"]), false).unwrap_err().to_string();
+        assert!(error.contains("none of the 3") && error.contains("'Ball' is 'ball' there"), "{error}");
+        let error = align_checked(&corpus, &names(["cat"]), false).unwrap_err().to_string();
+        assert!(error.contains("(for example 'Ball'); give documents"), "{error}");
+        let known = align_checked(&corpus, &names(["goal", "Tor", "x"]), false).unwrap();
+        assert_eq!((known.n_unknown, known.n_absent, known.absent_example.as_deref()), (1, 2, Some("goal")));
+        let mut empty = Corpus::from_tokens([vec![], vec![]]);
+        empty.set_token_names(["Ball"]);
+        assert!(align_checked(&empty, &names(["ball"]), false).is_ok());
+    }
 }

@@ -1,8 +1,9 @@
 //! Every fault of a corpus file in one pass, and what it holds.
 
+use super::ingest::{Coverage, Nowhere};
 use super::read::{ReadOptions, Tokens, open};
 use super::text::{split_words, to_lower_case};
-use super::{Corpus, Document, native};
+use super::{Corpus, Document, IngestOptions, Ingested, native};
 use crate::error::{Error, Result};
 use crate::faults::{Check, Faults, shown};
 use crate::monitor::Monitor;
@@ -73,12 +74,25 @@ pub struct Lengths {
 /// [`Error::Io`] where the file cannot be read, [`Error::Usage`] where its format is
 /// unknown, [`Error::Interrupted`] where the monitor says stop.
 pub fn check(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Result<Check<Summary>> {
+    let options = IngestOptions { read: options.clone(), ..IngestOptions::default() };
+    check_for(path, &options, monitor).map(|(check, _)| check)
+}
+
+/// The same, and what the given vocabulary lacks, if there is one.
+pub fn check_for(
+    path: &Path,
+    options: &IngestOptions,
+    monitor: &Arc<Monitor>,
+) -> Result<(Check<Summary>, Ingested)> {
     let mut faults = Faults::collecting(path);
     let mut count = Count::default();
-    let whole = if options.format.is_none() && native::is_native(path) {
+    let mut lacking = Ingested::default();
+    let mut own_notes = Vec::new();
+    let whole = if options.read.format.is_none() && options.vocab.is_none() && native::is_native(path) {
         native::open_unverified(path).and_then(|corpus| check_native(&corpus, &mut count, monitor))
     } else {
-        check_stream(path, options, &mut count, &mut faults, monitor)
+        let found = (&mut lacking, &mut own_notes);
+        check_stream(path, options, &mut count, &mut faults, found, monitor)
     };
     match whole {
         Err(fault @ Error::Input { .. }) => faults.take(fault)?,
@@ -87,27 +101,36 @@ pub fn check(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Resu
     let Faults { kept, count: n_faults, .. } = faults;
     // Of a file that could not be opened there is nothing to tell.
     let summary = count.opened.then(|| count.finish());
-    let notes = summary.as_ref().map_or_else(Vec::new, notes);
-    Ok(Check { faults: kept, n_faults, notes, summary })
+    let mut notes = summary.as_ref().map_or_else(Vec::new, notes);
+    notes.append(&mut own_notes);
+    Ok((Check { faults: kept, n_faults, notes, summary }, lacking))
 }
 
 fn check_stream(
     path: &Path,
-    options: &ReadOptions,
+    options: &IngestOptions,
     count: &mut Count,
     faults: &mut Faults<'_>,
+    (lacking, notes): (&mut Ingested, &mut Vec<String>),
     monitor: &Arc<Monitor>,
 ) -> Result<()> {
-    let mut reader = open(path, options, monitor)?;
+    let mut reader = open(path, &options.read, monitor)?;
     count.opened = true;
     if let Tokens::Numbers { n_tokens, names } = reader.tokens() {
         count.summary.vocabulary = names.map(<[String]>::len).or(n_tokens.map(|n| n as usize));
     }
+    let mut nowhere = Nowhere;
+    let mut coverage = Coverage::new(path, reader.tokens(), options, &mut nowhere)?;
     let mut document = Document::default();
     loop {
         document.clear();
         if !reader.read(&mut document, &mut |fault| faults.take(fault))? {
+            *lacking = coverage.map(Coverage::finish).unwrap_or_default();
+            *notes = reader.notes();
             return Ok(());
+        }
+        if let Some(coverage) = &mut coverage {
+            coverage.add(&document)?;
         }
         to_lower_case(&mut document.text);
         let Document { tokens, words, text, id, label } = &mut document;

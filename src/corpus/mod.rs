@@ -3,8 +3,10 @@
 mod align;
 mod check;
 mod column;
+mod csr;
 mod document;
 mod documents;
+mod for_model;
 mod groups;
 mod independent;
 mod ingest;
@@ -19,11 +21,12 @@ pub mod text;
 mod verifying;
 mod vocabulary;
 
-pub use align::{Alignment, Docs, align, token_frequency};
-pub use check::{Lengths, Summary, check};
+pub use align::{Alignment, Docs, align, align_checked, token_frequency};
+pub use check::{Lengths, Summary, check, check_for};
 pub use column::Strings;
 pub use document::{Document, Words};
 pub use documents::{Corpus, RELEASE_DOCS};
+pub use for_model::{matching_warnings, missing_words, reading_warnings};
 pub use groups::Item;
 pub use independent::Baseline;
 pub use ingest::{IngestOptions, Ingested, Sink, TextTokens, ingest, ingest_reader, read, tokens_of_text};

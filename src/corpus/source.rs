@@ -9,6 +9,7 @@ use super::{Corpus, sample_corpus};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,6 +34,9 @@ pub struct CorpusSource {
     pub read: ReadOptions,
     /// A file with the only tokens that are kept, or with the names of numbered ones.
     pub vocab: Option<PathBuf>,
+    /// Whether token i of a corpus without names is token i of a model, whatever that is called.
+    #[serde(default)]
+    pub by_number: bool,
     /// How a vocabulary is chosen where none is given.
     pub words: WordRequest,
 }
@@ -81,9 +85,19 @@ impl WordRequest {
     /// A score of phrases outside of [-1, 1], or a file that cannot be read.
     pub fn options(&self) -> Result<WordOptions> {
         let stop_words = match self.stop_words.as_str() {
-            "english" => StopWords::english(),
             "none" => StopWords::default(),
-            file => StopWords::load(file.as_ref())?,
+            given => match StopWords::of_language(given) {
+                Some(words) => words,
+                None if !Path::new(given).exists() => {
+                    let languages: Vec<&str> = StopWords::languages().collect();
+                    let message = format!(
+                        "there is no such file, nor a list for such a language; `stop_words` takes a file, none, {}",
+                        languages.join(", ")
+                    );
+                    return Err(Error::io(given.as_ref(), std::io::Error::new(ErrorKind::NotFound, message)));
+                }
+                None => StopWords::load(given.as_ref())?,
+            },
         };
         if self.phrases.is_some_and(|score| !(-1.0..=1.0).contains(&score)) {
             return Err(Error::Usage("`phrases` is a score between -1 and 1, such as 0.5".into()));
@@ -96,7 +110,13 @@ impl WordRequest {
 impl CorpusSource {
     /// Documents of this place, read as is usual.
     pub fn new(place: Place) -> Self {
-        Self { place, read: ReadOptions::default(), vocab: None, words: WordRequest::default() }
+        Self {
+            place,
+            read: ReadOptions::default(),
+            vocab: None,
+            by_number: false,
+            words: WordRequest::default(),
+        }
     }
 
     /// A file or folder, read as is usual.

@@ -1,7 +1,7 @@
 //! Models and graphs as a list of edges: `parent<TAB>child[<TAB>weight]`, by name.
 //!
 //! A name that never is a parent is a token. A line with an empty parent gives a leak. Lines that start
-//! with `#` are comments. Nodes are numbered in the order in which they first appear.
+//! with `#` are comments, and a first line may name the columns. Nodes are numbered in the order in which they first appear.
 
 use super::file::{ANY_WEIGHT, Parts, Places};
 use super::{Names, Network};
@@ -15,6 +15,22 @@ struct Line<'a> {
     parent: &'a str,
     child: &'a str,
     weight: Option<f64>,
+}
+
+/// What the columns of parents and children are called in headers.
+const PARENT_NAMES: [&str; 6] = ["parent", "source", "src", "from", "topic", "cause"];
+const CHILD_NAMES: [&str; 8] = ["child", "target", "dst", "to", "token", "word", "node", "effect"];
+
+/// Whether the fields of a line name the columns of an edge list: parent and child, source and target, and the like, and perhaps
+/// a weight.
+pub fn is_edge_header(fields: &[&str]) -> bool {
+    let is_one =
+        |field: &str, names: &[&str]| names.iter().any(|name| field.trim().eq_ignore_ascii_case(name));
+    match fields {
+        [parent, child] => is_one(parent, &PARENT_NAMES) && is_one(child, &CHILD_NAMES),
+        [parent, child, weight] => is_edge_header(&[parent, child]) && weight.trim().parse::<f64>().is_err(),
+        _ => false,
+    }
 }
 
 /// A line; none where it is not even known which nodes it is about.
@@ -32,7 +48,8 @@ fn parse_line<'a>(number: u64, line: &'a str, faults: &mut Faults) -> Result<Opt
     if let Some(text) = fields.next() {
         weight = text.trim().parse::<f64>().ok().filter(|&weight| weight.is_finite() && weight > 0.0);
         if weight.is_none() {
-            fault(format!("weight '{}' is not a finite number above zero", shown(text)))?;
+            let hint = if number == 1 { "; if this line names the columns, begin it with #" } else { "" };
+            fault(format!("weight '{}' is not a finite number above zero{hint}", shown(text)))?;
             weight = Some(ANY_WEIGHT);
         }
     }
@@ -48,17 +65,38 @@ fn parse_line<'a>(number: u64, line: &'a str, faults: &mut Faults) -> Result<Opt
 
 fn parse_lines<'a>(bytes: &'a [u8], faults: &mut Faults) -> Result<Vec<Line<'a>>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut lines = Vec::new();
+    let (mut lines, mut is_first) = (Vec::new(), true);
     for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let number = at as u64 + 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match std::str::from_utf8(line) {
             Err(_) => faults.add(Some(number), "not UTF-8 text; save the file as UTF-8")?,
             Ok(line) if line.is_empty() || line.starts_with('#') => (),
+            Ok(line) if std::mem::take(&mut is_first) && is_header(line, bytes) => {
+                faults
+                    .notes
+                    .push(format!("line {number} names the columns and is no edge: '{}'", shown(line)));
+            }
             Ok(line) => lines.extend(parse_line(number, line, faults)?),
         }
     }
     Ok(lines)
+}
+
+/// Whether a line is a header; nodes of these names would be in other lines, too.
+fn is_header(line: &str, bytes: &[u8]) -> bool {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let others = || {
+        bytes
+            .split(|&byte| byte == b'\n')
+            .filter(|other| other.trim_ascii_end() != line.trim_end().as_bytes())
+    };
+    let is_node = |name: &&str| {
+        others().any(|other| {
+            other.trim_ascii_end().split(|&byte| byte == b'\t').any(|field| field == name.as_bytes())
+        })
+    };
+    is_edge_header(&fields) && !fields[..2].iter().any(|name| is_node(name))
 }
 
 /// Parses an edge list.
@@ -172,5 +210,41 @@ fn check(network: &Network) -> Result<(), String> {
             names.topics[topic]
         )),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{check_bytes, load_bytes};
+
+    const EDGES: &str = "sport\tball\t1\nsport\tgoal\t2\n\tsport\t1\n\tball\t1\n\tgoal\t1\n";
+
+    #[test]
+    fn a_header_is_no_edge() {
+        let path = "graph.tsv".as_ref();
+        let plain = load_bytes(path, EDGES.as_bytes()).unwrap();
+        for header in
+            ["parent\tchild\tweight\n", "# a comment\n\nSource\tTarget\tw\r\n", "\u{feff}topic\tword\n"]
+        {
+            let text = format!("{header}{EDGES}");
+            let loaded = load_bytes(path, text.as_bytes()).unwrap();
+            assert_eq!((&loaded.graph, &loaded.names), (&plain.graph, &plain.names), "{header}");
+            assert!(loaded.notes[0].contains("names the columns and is no edge"), "{:?}", loaded.notes);
+            assert_eq!(check_bytes(path, text.as_bytes()).unwrap().notes[0], loaded.notes[0]);
+        }
+        assert_eq!(plain.notes, [""; 0]);
+    }
+
+    #[test]
+    fn nodes_may_be_called_like_columns() {
+        for text in ["parent\tchild\nchild\tball\n", "parent\tchild\nparent\tball\n", "a\tb\nparent\tchild\n"]
+        {
+            let loaded = load_bytes("graph.tsv".as_ref(), text.as_bytes()).unwrap();
+            assert_eq!((loaded.graph.n_edges(), loaded.notes.len()), (2, 0), "{text}");
+        }
+        assert!(!is_edge_header(&["parent", "child", "0.5"]) && !is_edge_header(&["parent"]));
+        let unknown = load_bytes("graph.tsv".as_ref(), format!("eltern\tkind\tgewicht\n{EDGES}").as_bytes());
+        assert!(unknown.unwrap_err().to_string().ends_with("begin it with #"));
     }
 }

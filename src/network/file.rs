@@ -51,6 +51,8 @@ pub struct Loaded {
     pub weights: Option<Weights>,
     /// The training summary, or empty.
     pub training: String,
+    /// What may not be meant, a line each.
+    pub notes: Vec<String>,
 }
 
 pub(super) enum Format {
@@ -112,7 +114,8 @@ pub(super) fn read(path: &Path, bytes: &[u8], faults: &mut Faults) -> Result<(Op
     };
     let Some(parts) = parts else { return Ok((None, false)) };
     let has_checksum = parts.checksum.is_some();
-    Ok((assemble(parts, faults)?.filter(|_| faults.count == 0), has_checksum))
+    let loaded = assemble(parts, faults)?.filter(|_| faults.count == 0);
+    Ok((loaded.map(|loaded| Loaded { notes: faults.notes.clone(), ..loaded }), has_checksum))
 }
 
 /// Loads a model; a graph without weights is an error.
@@ -175,7 +178,7 @@ fn assemble(parts: Parts, faults: &mut Faults) -> Result<Option<Loaded>> {
     let weights = edge_weights
         .zip(leak)
         .map(|(edge, leak)| Weights { leak, edge: order.iter().map(|&at| edge[at as usize]).collect() });
-    let loaded = Loaded { graph, names, weights, training };
+    let loaded = Loaded { graph, names, weights, training, notes: Vec::new() };
     match checksum {
         Some(expected) => verify(loaded, &expected, faults),
         None => Ok(Some(loaded)),
@@ -207,7 +210,7 @@ fn check_weights(parts: &Parts, faults: &mut Faults) -> Result<()> {
 }
 
 fn verify(loaded: Loaded, expected: &str, faults: &mut Faults) -> Result<Option<Loaded>> {
-    let Loaded { graph, names, weights, training } = loaded;
+    let Loaded { graph, names, weights, training, notes } = loaded;
     let Some(weights) = weights else { return faults.add(None, NO_WEIGHTS).map(|()| None) };
     let network = Network { graph, weights, names, training };
     let found = fingerprint(&network);
@@ -220,7 +223,7 @@ fn verify(loaded: Loaded, expected: &str, faults: &mut Faults) -> Result<Option<
         return faults.add(None, message).map(|()| None);
     }
     let Network { graph, weights, names, training } = network;
-    Ok(Some(Loaded { graph, names, weights: Some(weights), training }))
+    Ok(Some(Loaded { graph, names, weights: Some(weights), training, notes }))
 }
 
 /// Saves a model atomically, in the format of the extension.

@@ -13,6 +13,7 @@ mod summary;
 mod weights;
 
 pub use check::{check, check_bytes};
+pub use edge_list::is_edge_header;
 pub use file::{Loaded, check_extension, load, load_bytes, load_model, save, save_by, save_graph};
 pub use fingerprint::fingerprint;
 pub use graph::{Graph, GraphFault};

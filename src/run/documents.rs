@@ -45,10 +45,14 @@ impl RunDocs {
         let tokens = &run.network.names.tokens;
         let is_given = matches!(config.network, NetworkSource::File(_) | NetworkSource::Memory);
         let known = is_given.then_some(tokens.as_slice());
-        let (corpus, _) = read_corpus(&source, None, known, monitor, observer)?;
+        let (corpus, ingested) = read_corpus(&source, None, known, monitor, observer)?;
         let remedy = "or name its new place with `corpus`";
         refuse_other_corpus(&config.run.corpus_fingerprint, &corpus, source.name(), remedy)?;
-        let (alignment, parts) = (align(&corpus, tokens), config.options.split(corpus.n_docs()));
+        let alignment = match is_given {
+            true => source.match_with(tokens, &corpus, &ingested)?,
+            false => align(&corpus, tokens),
+        };
+        let parts = config.options.split(corpus.n_docs());
         Ok(Self { corpus, alignment, parts, path: source.name().to_owned() })
     }
 

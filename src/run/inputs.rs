@@ -5,7 +5,9 @@ use super::observer::{Level, Observer, Stage, staged};
 use super::source::NetworkSource;
 use super::start::Start;
 use crate::capacity::Effort;
-use crate::corpus::{Alignment, Corpus, CorpusSource, Docs, Ingested, Parts, Place, align};
+use crate::corpus::{
+    Alignment, Corpus, CorpusSource, Docs, Ingested, Parts, Place, align, matching_warnings, reading_warnings,
+};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::network::{Graph, Loaded, Names, Network, load, load_model};
@@ -88,6 +90,9 @@ impl Inputs {
             (NetworkSource::Model { path, .. }, None) => (None, Some(load_model(path)?)),
             _ => (None, None),
         };
+        for note in graph.iter().flat_map(|graph| &graph.notes) {
+            observer.says(Level::Warning, note);
+        }
         let resumed_tokens = resumed.as_ref().map(|start| &start.names.tokens);
         let known = graph.as_ref().map(|graph| &graph.names.tokens).or(resumed_tokens).map(Vec::as_slice);
         // Text is read with the words of a graph that was given; a graph that was learned is for the words of the text.
@@ -99,6 +104,8 @@ impl Inputs {
         }
         let parts = config.options.split(corpus.n_docs());
         if let (Some(model), NetworkSource::Model { parents, min_support, .. }) = (model, &config.network) {
+            config.corpus.match_with(&model.names.tokens, &corpus, &ingested)?;
+            reading_warnings(&ingested).iter().for_each(|message| observer.says(Level::Warning, message));
             let tokens = joined_tokens(&model.names, &corpus)?;
             let alignment = align(&corpus, &tokens);
             if let Some(example) = &alignment.unknown_example {
@@ -116,12 +123,14 @@ impl Inputs {
             return Ok(Self { corpus, alignment, tokens, parts, source });
         }
         let tokens = known.map_or_else(|| token_names(&corpus), <[String]>::to_vec);
-        let alignment = align(&corpus, &tokens);
-        let unknown = match is_given {
-            true => unknown_warning(&corpus, &alignment, &ingested),
-            false => missing_warning(&ingested),
+        let (alignment, warnings) = if is_given {
+            let alignment = config.corpus.match_with(&tokens, &corpus, &ingested)?;
+            let warnings = matching_warnings(&corpus, &alignment, &ingested, &tokens);
+            (alignment, warnings)
+        } else {
+            (align(&corpus, &tokens), reading_warnings(&ingested))
         };
-        unknown.iter().for_each(|message| observer.says(Level::Warning, message));
+        warnings.iter().for_each(|message| observer.says(Level::Warning, message));
         let source = match (resumed, graph, &config.network) {
             (Some(start), ..) => Source::Resumed(start),
             (None, Some(graph), _) => Source::Given(graph),
@@ -177,26 +186,4 @@ pub(super) fn refuse_other_corpus(before: &str, corpus: &Corpus, name: &Path, re
          {remedy}"
     );
     Err(Error::input(name, None, message))
-}
-
-/// A warning of tokens that a model does not know.
-pub fn unknown_warning(corpus: &Corpus, alignment: &Alignment, ingested: &Ingested) -> Option<String> {
-    let n_unknown = alignment.n_unknown + ingested.n_unknown;
-    let quoted = ingested.unknown_example.as_ref().map(|word| format!("'{word}'"));
-    let example = alignment.unknown_example.clone().or(quoted).filter(|_| n_unknown > 0)?;
-    let n_all =
-        if ingested.n_unknown > 0 { ingested.n_known + n_unknown } else { corpus.n_occurrences() as u64 };
-    Some(format!(
-        "the model does not know {n_unknown} of {n_all} token occurrences (for example {example}); they are left out"
-    ))
-}
-
-/// A warning of words that a given vocabulary lacks.
-pub fn missing_warning(ingested: &Ingested) -> Option<String> {
-    let example = ingested.unknown_example.as_ref().filter(|_| ingested.n_unknown > 0)?;
-    Some(format!(
-        "the vocabulary lacks {} of {} occurrences of words (for example '{example}'); they are left out",
-        ingested.n_unknown,
-        ingested.n_unknown + ingested.n_known
-    ))
 }

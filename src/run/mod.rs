@@ -45,7 +45,7 @@ pub use documents::RunDocs;
 pub use evaluate::{Figures, estep_summary};
 pub use folder::{Found, RunFolder};
 pub use following::{FollowedMetrics, Growth};
-pub use inputs::{Given, missing_warning, token_names, unknown_warning};
+pub use inputs::{Given, token_names};
 pub use learning::{Choice, EveryParent, LearnedGraph, Learning};
 pub use observer::{Level, Observer, Stage, Warner};
 pub use record::{RunRecord, read_config, read_metrics};

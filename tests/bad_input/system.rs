@@ -35,12 +35,13 @@ fn many_lines(n: usize) -> String {
 }
 
 #[test]
-fn a_folder_is_no_corpus() {
+fn a_folder_without_texts_is_no_corpus() {
     let folder = Folder::new();
     fs::create_dir(folder.path("docs.svm")).unwrap();
-    for command in ["check docs.svm", "corpus docs.svm -o out.corpus", "check . --format text"] {
-        fails(&folder, command, 2, &["is a folder; give a file"]);
-    }
+    fails(&folder, "corpus docs.svm -o out.corpus", 2, &["docs.svm: this folder is empty"]);
+    fails(&folder, "check docs.svm", 2, &["docs.svm has 1 fault"]);
+    fails(&folder, "corpus . --format text -o out.corpus", 2, &["this is a folder; give a file"]);
+    fails(&folder, "corpus docs.svm --text-column 2 -o out.corpus", 2, &["read as text"]);
 }
 
 #[test]

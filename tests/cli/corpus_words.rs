@@ -128,6 +128,35 @@ fn frequencies_choose_the_tokens() {
 }
 
 #[test]
+fn stop_words_of_other_languages() {
+    let folder = Folder::new();
+    folder.write("docs.txt", "Der Hund und die Katze\nein Hund ist keine Katze\n");
+    let found = |options: &str| names(&made(&folder, &format!("docs.txt --min-df 1 {options}")));
+    for language in ["german", "German", "de", "deu"] {
+        let mut words = found(&format!("--stop-words {language}"));
+        words.sort();
+        assert_eq!(words, ["hund", "katze"], "{language}");
+    }
+    let unknown = ["klingon: ", "no such file", "english, german, french"];
+    folder.fails("corpus docs.txt --stop-words klingon -o out.corpus", 3, &unknown);
+}
+
+#[cfg(feature = "cjk")]
+#[test]
+fn words_without_spaces_are_the_same_in_a_corpus_and_under_a_model() {
+    let folder = Folder::new();
+    folder.write("docs.txt", "我喜欢机器学习\n机器学习和自然语言\n東京大学で機械学習\n");
+    let words = names(&made(&folder, "docs.txt --min-df 1"));
+    for word in ["喜欢", "机器", "学习", "自然", "東京", "大学"] {
+        assert!(words.iter().any(|other| other == word), "{word}: {words:?}");
+    }
+    let leaks: String = words.iter().map(|word| format!("\t{word}\t1\nt\t{word}\t1\n")).collect();
+    folder.write("model.tsv", format!("\tt\t1\n{leaks}"));
+    let told = folder.stderr("eval model.tsv docs.txt --backend cpu");
+    assert_eq!(told, "", "every word of the text is known");
+}
+
+#[test]
 fn stop_words() {
     let folder = Folder::new();
     folder.write("docs.txt", "The cat and the dog don't\nthe CAT and the dog don\u{2019}t\n");

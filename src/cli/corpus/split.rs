@@ -7,9 +7,9 @@ use crate::cli::progress::Progress;
 use anyhow::Result;
 use noisyor::Error;
 use noisyor::corpus::native::NativeWriter;
+use noisyor::corpus::reading_warnings;
 use noisyor::corpus::{Corpus, Parts, Sink, read, split};
 use noisyor::monitor::Monitor;
-use noisyor::run::missing_warning;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -55,7 +55,7 @@ pub(super) fn run(args: Args, common: &Common) -> Result<()> {
             ingested.n_tokens, ingested.n_words
         ));
     }
-    missing_warning(&ingested).iter().for_each(|message| common.warn(message));
+    reading_warnings(&ingested).iter().for_each(|message| common.warn(message));
     let Parts { train, valid, test } = split(corpus.n_docs(), valid, test, args.seed);
     std::fs::create_dir_all(&args.output).map_err(|e| Error::io(&args.output, e))?;
     let progress = Progress::start(common, &monitor, "writing", corpus.n_docs() as u64);

@@ -20,19 +20,22 @@ const WAIT: Duration = Duration::from_millis(100);
 struct DocumentBatch {
     documents: Vec<Document>,
     n_docs: usize,
+    /// What the reader has to note at its end.
+    notes: Vec<String>,
 }
 
-/// Calls `on_batch` with all documents, in order; what a batch holds depends on the documents alone.
+/// Calls `on_batch` with all documents, in order; what a batch holds depends on the documents alone. Returns the reader's notes.
 ///
 /// Nobody waits for the reader: where it hangs on a silent pipe, errors and stop requests still end this.
 pub(super) fn for_batches(
     reader: Box<dyn Reader>,
     monitor: &Monitor,
     mut on_batch: impl FnMut(&mut [Document]) -> Result<()>,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let (full, filled) = sync_channel::<Result<DocumentBatch>>(AHEAD);
     let (give_back, spare) = channel();
     let thread = std::thread::spawn(move || fill(reader, &full, &spare));
+    let mut notes = Vec::new();
     let mut take_all = || loop {
         monitor.go_on()?;
         match filled.recv_timeout(WAIT) {
@@ -41,6 +44,7 @@ pub(super) fn for_batches(
             Ok(batch) => {
                 let mut batch = batch?;
                 on_batch(&mut batch.documents[..batch.n_docs])?;
+                notes.append(&mut batch.notes);
                 // The reader may be done: then nobody wants it.
                 let _ = give_back.send(batch);
             }
@@ -50,7 +54,7 @@ pub(super) fn for_batches(
     drop(filled);
     // It may have temporary files to remove; a second is enough, unless it hangs.
     (0..100).take_while(|_| !thread.is_finished()).for_each(|_| std::thread::sleep(WAIT / 10));
-    result
+    result.map(|()| notes)
 }
 
 /// Ends with the reader, or when nobody takes batches any more.
@@ -63,6 +67,9 @@ fn fill(
         let mut batch = spare.try_recv().unwrap_or_default();
         let read = fill_batch(reader.as_mut(), &mut batch);
         let ended = !matches!(read, Ok(true));
+        if ended {
+            batch.notes = reader.notes();
+        }
         if full.send(read.map(|_| batch)).is_err() || ended {
             return;
         }

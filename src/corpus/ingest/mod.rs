@@ -5,6 +5,7 @@
 //! vocabulary nothing is kept aside. Memory holds the words and a few batches, never the documents.
 
 mod batches;
+mod coverage;
 mod growing;
 mod one_text;
 mod options;
@@ -12,6 +13,7 @@ mod spill;
 mod token_map;
 mod tokenise;
 
+pub(super) use coverage::{Coverage, Nowhere};
 pub use one_text::{TextTokens, tokens_of_text};
 pub use options::{IngestOptions, Ingested, Sink};
 
@@ -32,6 +34,8 @@ use tokenise::{Tokenised, tokenise};
 
 /// A corpus that is read stays in memory up to so many bytes.
 const IN_MEMORY: usize = 1 << 26;
+/// So many words that a vocabulary lacks are kept to be looked at.
+const UNKNOWN_WORDS: usize = 100;
 
 /// Reads a whole corpus, into memory if it is small, else into a temporary file that is mapped; a native one is mapped as it is,
 /// unless a vocabulary is given for it. Where documents come as words or text and no vocabulary is given, `known` is it: a
@@ -122,6 +126,8 @@ struct Ingest<'a> {
     /// Named and unnamed tokens do not mix.
     named: Option<(bool, PathBuf)>,
     any_text: bool,
+    /// Documents in scripts without spaces between words, where these cannot be told.
+    n_unspaced: u64,
     result: Ingested,
     buffers: Buffers,
 }
@@ -157,16 +163,14 @@ impl<'a> Ingest<'a> {
             spill,
             named: None,
             any_text: false,
+            n_unspaced: 0,
             result,
             buffers,
         })
     }
 
     fn take(&mut self, path: &Path, reader: Box<dyn Reader>, monitor: &Monitor) -> Result<()> {
-        let numbers = match reader.tokens() {
-            Tokens::Words => None,
-            Tokens::Numbers { n_tokens, names } => Some(self.numbers(path, n_tokens, names)?),
-        };
+        let numbers = self.meaning(path, reader.tokens())?;
         let named = !matches!(numbers, Some(Numbers::Unnamed));
         match &self.named {
             Some((before, other)) if *before != named => {
@@ -179,22 +183,43 @@ impl<'a> Ingest<'a> {
             }
             _ => self.named = Some((named, path.to_owned())),
         }
-        let phrases =
-            self.words.phrases.is_some() || self.plan.as_ref().is_some_and(|plan| !plan.phrases.is_empty());
-        let stop_words = self.words.stop_words.clone();
-        for_batches(reader, monitor, |documents| {
-            match &numbers {
-                Some(numbers) => self.take_numbers(path, documents, numbers, phrases)?,
-                None => self.take_words(tokenise(documents, &stop_words, phrases), documents)?,
-            }
+        let notes = for_batches(reader, monitor, |documents| {
+            self.take_documents(path, documents, numbers.as_ref())?;
             monitor.docs_done.fetch_add(documents.len() as u64, Ordering::Relaxed);
             monitor.go_on()
-        })
+        })?;
+        self.result.notes.extend(notes);
+        Ok(())
     }
 
-    /// What the numbers of a file mean.
+    /// What the numbers of a file mean, if its tokens are numbers.
+    fn meaning(&mut self, path: &Path, tokens: Tokens<'_>) -> Result<Option<Numbers>> {
+        match tokens {
+            Tokens::Words => Ok(None),
+            Tokens::Numbers { n_tokens, names } => self.numbers(path, n_tokens, names).map(Some),
+        }
+    }
+
+    fn take_documents(
+        &mut self,
+        path: &Path,
+        documents: &mut [Document],
+        numbers: Option<&Numbers>,
+    ) -> Result<()> {
+        let phrases =
+            self.words.phrases.is_some() || self.plan.as_ref().is_some_and(|plan| !plan.phrases.is_empty());
+        match numbers {
+            Some(numbers) => self.take_numbers(path, documents, numbers, phrases),
+            None => {
+                let parts = tokenise(documents, &self.words.stop_words, phrases);
+                self.take_words(parts, documents)
+            }
+        }
+    }
+
     fn numbers(&mut self, path: &Path, n_tokens: Option<u32>, names: Option<&[String]>) -> Result<Numbers> {
         if let Some(names) = names {
+            self.result.named_columns = true;
             let numbers = names.iter().map(|name| self.number(name)).collect::<Result<_>>()?;
             return Ok(Numbers::Named(numbers));
         }
@@ -223,8 +248,9 @@ impl<'a> Ingest<'a> {
             return self.interner.intern(word);
         }
         let number = self.interner.get(word);
-        if number.is_none() && self.result.unknown_example.is_none() {
-            self.result.unknown_example = Some(word.to_owned());
+        if number.is_none() && self.result.unknown_words.len() < UNKNOWN_WORDS {
+            self.result.unknown_example.get_or_insert_with(|| word.to_owned());
+            self.result.unknown_words.push(word.to_owned());
         }
         Ok(number.unwrap_or(BREAK))
     }
@@ -278,6 +304,7 @@ impl<'a> Ingest<'a> {
         let mut documents = documents.iter();
         for part in parts {
             self.result.n_stop += part.n_stop;
+            self.n_unspaced += part.n_unspaced;
             self.any_text |= part.any_text;
             self.buffers.number_of_local.clear();
             for word in part.words.iter() {
@@ -316,6 +343,13 @@ impl<'a> Ingest<'a> {
     }
 
     fn finish(mut self, monitor: &Monitor) -> Result<Ingested> {
+        if self.n_unspaced > 0 {
+            self.result.notes.push(format!(
+                "{} documents are in a script without spaces between words, and this build takes every character for a word; \
+                 use a build with the feature cjk, or give lists of tokens",
+                self.n_unspaced
+            ));
+        }
         if let Some(vocab) = &self.options.vocab {
             self.result.n_tokens = vocab.len() as u64;
             return Ok(self.result);
@@ -367,8 +401,15 @@ impl<'a> Ingest<'a> {
             }
         }
         if kept.is_empty() && n_all > 0 {
+            let cause = match self.spill.n_docs() {
+                1 => {
+                    "as there is one document, and words are in two or more; put every document on a line or into a file of its own, or \
+                     set `min_df` to 1"
+                }
+                _ => "lower `min_df` or raise `max_df`",
+            };
             return Err(Error::Usage(format!(
-                "none of {n_all} different words is left in the vocabulary; lower `min_df` or raise `max_df`"
+                "none of {n_all} different words is left in the vocabulary; {cause}"
             )));
         }
         self.result.n_words = words.len() as u64;

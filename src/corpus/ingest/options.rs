@@ -46,6 +46,9 @@ pub struct Ingested {
     pub n_unknown: u64,
     /// One of those.
     pub unknown_example: Option<String>,
+    /// The first hundred of those, with repeats.
+    #[serde(skip)]
+    pub unknown_words: Vec<String>,
     /// Occurrences of stop words, which were left out.
     pub n_stop: u64,
     /// Different words before the vocabulary was chosen.
@@ -54,4 +57,8 @@ pub struct Ingested {
     pub n_tokens: u64,
     /// Phrases among them.
     pub n_phrases: u64,
+    /// Whether the file names its columns, as tables do: what is no column of it is in no document.
+    pub named_columns: bool,
+    /// What may not be meant, a line each.
+    pub notes: Vec<String>,
 }

@@ -18,6 +18,8 @@ pub(super) struct Tokenised {
     ends: Vec<usize>,
     pub(super) n_stop: u64,
     pub(super) any_text: bool,
+    /// Documents in scripts without spaces between words, where these cannot be told.
+    pub(super) n_unspaced: u64,
 }
 
 impl Tokenised {
@@ -45,6 +47,7 @@ fn tokenise_part(documents: &mut [Document], stop_words: &StopWords, phrases: bo
         ends: Vec::new(),
         n_stop: 0,
         any_text: false,
+        n_unspaced: 0,
     };
     for document in documents.iter() {
         let Tokenised { words, sequence, n_stop, .. } = &mut part;
@@ -64,6 +67,10 @@ fn tokenise_part(documents: &mut [Document], stop_words: &StopWords, phrases: bo
             sequence.extend(*number);
         });
         part.any_text |= !document.text.is_empty();
+        #[cfg(not(feature = "cjk"))]
+        {
+            part.n_unspaced += u64::from(crate::corpus::text::is_mostly(&document.text));
+        }
         part.ends.push(part.sequence.len());
     }
     part

@@ -1,4 +1,4 @@
-//! Dense 0/1 tables: a document a row, a token a column; values above zero mean present.
+//! Dense 0/1 tables: a document a row, a token a column; values above zero mean present, and so do `true` and `yes`.
 
 use super::columns::{find, unique};
 use super::lines::{shown, utf8};
@@ -7,8 +7,8 @@ use super::{Column, Columns, Document, OnFault, Reader, Tokens};
 use crate::error::{Error, Result};
 use rustc_hash::FxHashMap;
 
-/// A cell longer than this is hardly a number with a slip in it.
-const LONG_CELL: usize = 20;
+/// So many columns that have other values than 0 and 1 are named in a note.
+const MAX_NAMED: usize = 5;
 
 pub(super) struct Dense {
     records: Records,
@@ -19,6 +19,8 @@ pub(super) struct Dense {
     n_cells: usize,
     n_tokens: u32,
     any_row_read: bool,
+    /// The first value of every column that is neither 0 nor 1, and its line; empty as long as there is none.
+    odd: Vec<Option<(String, u64)>>,
 }
 
 impl Dense {
@@ -37,6 +39,7 @@ impl Dense {
             n_cells: 0,
             n_tokens: 0,
             any_row_read: false,
+            odd: Vec::new(),
         };
         if dense.records.next(&mut Err)? {
             dense.take_first(columns).map_err(|message| dense.records.fault(message))?;
@@ -47,19 +50,21 @@ impl Dense {
     fn take_first(&mut self, columns: &Columns) -> Result<(), String> {
         let first = self.records.names()?;
         self.n_cells = first.len();
-        let all_numbers = self.records.cells().all(|cell| number(cell).is_some());
+        let all_values = self.records.cells().all(is_value);
         let place = |column: &Option<Column>, name: &str| match column {
             Some(column) => find(column, &first).map(Some),
             // As in tables of text.
-            None if all_numbers => Ok(None),
+            None if all_values => Ok(None),
             None => unique(name, &first),
         };
         (self.id, self.label) = (place(&columns.id, "id")?, place(&columns.label, "label")?);
+        let found_by_name =
+            (columns.id.is_none() && self.id.is_some()) || (columns.label.is_none() && self.label.is_some());
         let is_token = |at: usize| Some(at) != self.id && Some(at) != self.label;
         let token_cells = || self.records.cells().enumerate().filter(|(at, _)| is_token(*at));
         self.n_tokens = token_cells().count() as u32;
-        let all_numbers = token_cells().all(|(_, cell)| number(cell).is_some());
-        if all_numbers && !columns.header && !columns.any_by_name() {
+        let all_values = token_cells().all(|(_, cell)| is_value(cell));
+        if all_values && !columns.header && !columns.any_by_name() && !found_by_name {
             self.records.repeat();
             return Ok(());
         }
@@ -84,7 +89,7 @@ impl Dense {
     }
 
     /// Fills the document from the current row.
-    fn fill(&self, document: &mut Document) -> Result<(), String> {
+    fn fill(&mut self, document: &mut Document) -> Result<(), String> {
         let (mut n_cells, mut token, mut fault, mut n_faults) = (0, 0, None, 0);
         for (at, cell) in self.records.cells().enumerate() {
             n_cells += 1;
@@ -98,10 +103,19 @@ impl Dense {
                 continue;
             }
             match cell {
-                b"0" | b"" => {}
+                b"0" => {}
                 b"1" => document.tokens.push(token),
-                _ => match number(cell).filter(|value| value.is_finite()) {
-                    Some(value) => document.tokens.extend((value > 0.0).then_some(token)),
+                _ => match value(cell) {
+                    Some(value) => {
+                        document.tokens.extend((value > 0.0).then_some(token));
+                        if value != 0.0 && value != 1.0 {
+                            if self.odd.len() <= token as usize {
+                                self.odd.resize(token as usize + 1, None);
+                            }
+                            let here = || (shown(cell.trim_ascii()), self.records.number());
+                            self.odd[token as usize].get_or_insert_with(here);
+                        }
+                    }
                     None => {
                         fault = fault.or(Some((at, token, cell)));
                         n_faults += 1;
@@ -117,22 +131,36 @@ impl Dense {
         let Some((at, token, cell)) = fault else { return Ok(()) };
         let more =
             if n_faults > 1 { format!(" (and {} more in this row)", n_faults - 1) } else { String::new() };
-        Err(self.no_number(at, token, cell) + &more)
+        Err(self.no_value(at, token, cell) + &more)
     }
 
-    fn no_number(&self, at: usize, token: u32, cell: &[u8]) -> String {
+    /// A column as messages name it.
+    fn column(&self, at: usize, token: u32) -> String {
         let name =
             self.names.as_ref().map(|names| format!(" ('{}')", shown(names[token as usize].as_bytes())));
-        let mut message = format!(
-            "column {}{}: '{}' is not a finite number; give 0 or 1",
-            at + 1,
-            name.unwrap_or_default(),
-            shown(cell)
-        );
-        if !self.any_row_read && cell.len() > LONG_CELL {
-            message += &format!("; if this is text, give `text_column` {}", at + 1);
+        format!("column {}{}", at + 1, name.unwrap_or_default())
+    }
+
+    fn no_value(&self, at: usize, token: u32, cell: &[u8]) -> String {
+        let column = self.column(at, token);
+        if cell.trim_ascii().is_empty() {
+            return format!(
+                "{column}: the cell is empty, which is no value; give 0 or 1, or take the row out"
+            );
+        }
+        let mut message = format!("{column}: '{}' is not a finite number; give 0 or 1", shown(cell));
+        // By name where there are names: a column by number means that the first line is a document.
+        let name = self.names.as_ref().map_or((at + 1).to_string(), |names| names[token as usize].clone());
+        if !self.any_row_read && is_text(cell) {
+            message += &format!("; if this is text, give `text_column` {}", shown(name.as_bytes()));
         }
         message
+    }
+
+    /// The place of a token's column in a row.
+    fn place(&self, token: u32) -> usize {
+        let others = [self.id, self.label];
+        (0..self.n_cells).filter(|at| !others.contains(&Some(*at))).nth(token as usize).unwrap_or(0)
     }
 }
 
@@ -153,14 +181,53 @@ impl Reader for Dense {
     fn tokens(&self) -> Tokens<'_> {
         Tokens::Numbers { n_tokens: Some(self.n_tokens), names: self.names.as_deref() }
     }
+
+    fn notes(&self) -> Vec<String> {
+        let odd = || (0..).zip(&self.odd).filter_map(|(token, odd)| odd.as_ref().map(|odd| (token, odd)));
+        let column = |(token, (value, line)): (u32, &(String, u64))| {
+            format!("{}, such as {value} in line {line}", self.column(self.place(token), token))
+        };
+        let mut columns: Vec<String> = odd().take(MAX_NAMED).map(column).collect();
+        let n_more = odd().skip(MAX_NAMED).count();
+        if n_more > 0 {
+            columns.push(format!("and {n_more} more columns"));
+        }
+        let note = || {
+            format!(
+                "values other than 0 and 1: {}; those above 0 count as present, the others as absent",
+                columns.join("; ")
+            )
+        };
+        (!columns.is_empty()).then(note).into_iter().collect()
+    }
 }
 
-/// A cell's number; an empty cell is zero.
-fn number(cell: &[u8]) -> Option<f64> {
-    match cell.trim_ascii() {
-        b"" => Some(0.0),
-        cell => std::str::from_utf8(cell).ok()?.parse().ok(),
+/// A cell's value: a finite number, or one of the words for one and zero.
+fn value(cell: &[u8]) -> Option<f64> {
+    let cell = cell.trim_ascii();
+    let is = |word: &str| cell.eq_ignore_ascii_case(word.as_bytes());
+    if is("true") || is("yes") {
+        Some(1.0)
+    } else if is("false") || is("no") {
+        Some(0.0)
+    } else {
+        std::str::from_utf8(cell).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
     }
+}
+
+/// Whether a cell of the first row can be of a document: a value, or what stands for a missing one.
+fn is_value(cell: &[u8]) -> bool {
+    cell.trim_ascii().is_empty() || number(cell).is_some() || value(cell).is_some()
+}
+
+fn number(cell: &[u8]) -> Option<f64> {
+    std::str::from_utf8(cell.trim_ascii()).ok()?.parse().ok()
+}
+
+/// Whether a cell is more likely text than a value with a slip in it: it has words, or a long one.
+fn is_text(cell: &[u8]) -> bool {
+    let n_letters = cell.iter().filter(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii()).count();
+    n_letters > 5 || (n_letters > 2 && cell.trim_ascii().contains(&b' '))
 }
 
 #[cfg(test)]
@@ -191,9 +258,40 @@ mod tests {
 
     #[test]
     fn values_above_zero_are_present() {
-        let rows = b"0,1,1\n1,0,\n0.5,-1,1e-9\n 1 , 0,\"1\"\n0,0,0\n";
-        assert_eq!(tokens(rows, &any()), [vec![1, 2], vec![0], vec![0, 2], vec![0, 2], vec![]]);
+        let rows = b"0,1,1\n1,0,no\n0.5,-1,1e-9\n 1 , 0,\"1\"\nfalse,No,FALSE\nTrue, yes,YES\n";
+        let expected = [vec![1, 2], vec![0], vec![0, 2], vec![0, 2], vec![], vec![0, 1, 2]];
+        assert_eq!(tokens(rows, &any()), expected);
         assert_eq!(names(rows, &any()), (Some(3), None));
+    }
+
+    #[test]
+    fn an_empty_cell_is_no_value() {
+        let told = "the cell is empty, which is no value; give 0 or 1, or take the row out";
+        assert_eq!(faults("a.csv", b"a,b\n1,\n0,1\n", &any()), [format!("a.csv:2: column 2 ('b'): {told}")]);
+        assert_eq!(faults("a.csv", b" ,1\n", &any()), [format!("a.csv:1: column 1: {told}")]);
+        let twice = faults("a.csv", b"id,a,b\nx,,\n", &any());
+        assert_eq!(twice, [format!("a.csv:2: column 2 ('a'): {told} (and 1 more in this row)")]);
+    }
+
+    #[test]
+    fn other_values_are_noted() {
+        let notes = |table: &[u8]| {
+            let mut reader = open_stream(Path::new("a.csv"), Cursor::new(table.to_vec()), &any()).unwrap();
+            while reader.read(&mut Default::default(), &mut Err).unwrap() {}
+            reader.notes()
+        };
+        assert_eq!(notes(b"a,b\n1,0\ntrue,no\n1.0,-0\n"), [""; 0]);
+        let told = notes(b"id,age,smokes,bmi\nx,63,1,0\ny,40,0,-1.5\n");
+        let columns = "column 2 ('age'), such as 63 in line 2; column 4 ('bmi'), such as -1.5 in line 3";
+        let then = "those above 0 count as present, the others as absent";
+        assert_eq!(told, [format!("values other than 0 and 1: {columns}; {then}")]);
+        assert!(notes(b"2,2,2,2,2,2,2\n")[0].contains("column 5, such as 2 in line 1; and 2 more columns;"));
+    }
+
+    #[test]
+    fn a_row_of_yes_and_no_is_no_header_unless_a_column_is_called_id() {
+        assert_eq!(tokens(b"yes,no\nno,yes\n", &any()), [[0], [1]]);
+        assert_eq!(names(b"id,1,0\nx,1,0\n", &any()).1, Some(vec!["1".into(), "0".into()]));
     }
 
     #[test]
@@ -278,9 +376,15 @@ mod tests {
 
     #[test]
     fn text_in_the_first_row_suggests_a_text_column() {
+        let by_number = Columns { id: Some(Column::Number(1)), ..Default::default() };
+        let numbered = ReadOptions { columns: by_number, ..any() };
+        let told = &faults("a.csv", b"x,0,1\ny,1,a good film\n", &numbered);
+        assert!(told[0].ends_with("give 0 or 1"), "{told:?}");
+        let told = &faults("a.csv", b"good,film\n1,a film\n", &any());
+        assert!(told[0].ends_with("if this is text, give `text_column` film"), "{told:?}");
         let table = b"id,body\n1,the cat sat on the mat again\n2,the cat sat on the mat again\n";
         let faults = faults("a.csv", table, &any());
-        assert!(faults[0].ends_with("if this is text, give `text_column` 2"), "{faults:?}");
+        assert!(faults[0].ends_with("if this is text, give `text_column` body"), "{faults:?}");
         assert!(faults[1].ends_with("give 0 or 1"), "{faults:?}");
     }
 
@@ -302,7 +406,7 @@ mod tests {
     fn no_mutation_of_a_good_file_panics() {
         let mut n_read = 0;
         for bytes in
-            mutations(b"cat,dog,\"a \"\"b\"\"\"\n0,1,1\n1,0,\n0.5,-1,1\n", b"\"\"\t,,;\n\n\r\0\xff-.e", 2000)
+            mutations(b"cat,dog,\"a \"\"b\"\"\"\n0,1,1\n1,0,0\n0.5,-1,1\n", b"\"\"\t,,;\n\n\r\0\xff-.e", 2000)
         {
             n_read += usize::from(read_all("a.csv", &bytes, &any()).is_ok());
         }

@@ -5,6 +5,7 @@ mod coordinates;
 mod csv;
 mod dense;
 mod entries;
+mod folder;
 mod format;
 mod jsonl;
 mod lines;
@@ -57,6 +58,11 @@ pub trait Reader: Send {
     /// How documents tell their tokens: known once the reader is open.
     fn tokens(&self) -> Tokens<'_> {
         Tokens::Words
+    }
+
+    /// What is no fault but may not be meant, of all that was read so far: a line each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -134,13 +140,16 @@ impl std::str::FromStr for Column {
     }
 }
 
-/// Opens a file, or standard input for `-`; what is read is counted in the monitor.
+/// Opens a file, or standard input for `-`, or a folder of text files, a document each; what is read is counted in the monitor.
 ///
 /// # Errors
 ///
 /// [`Error::Io`] where it cannot be read, [`Error::Input`] where its beginning is no such
 /// file, [`Error::Usage`] for options that do not go with the format.
 pub fn open(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Result<Box<dyn Reader>> {
+    if path.is_dir() {
+        return Ok(Box::new(folder::Folder::open(path, options, monitor)?));
+    }
     let format = match options.format {
         Some(format) => format,
         None if is_native(path) => Format::Native,

@@ -117,6 +117,11 @@ impl Records {
         }
     }
 
+    /// The line on which the current record begins.
+    pub(super) fn number(&self) -> u64 {
+        self.begin
+    }
+
     /// A fault in the current record.
     pub(super) fn fault(&self, message: String) -> Error {
         self.lines.fault_at(self.begin, message)
