@@ -32,6 +32,7 @@
 pub mod batch;
 pub mod bench;
 pub mod capacity;
+pub mod columns;
 pub mod compare;
 pub mod corpus;
 mod error;

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use noisyor::columns::UNLIMITED;
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions, list_adapters};
 use noisyor::estep::{EStep, Monitor, Stats};
 use noisyor::plan::Device;
-use noisyor::report::columns::UNLIMITED;
 use noisyor::{Error, Result as LibResult};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! What was learned, for people: the hierarchy of topics, and a run as a page.
 
 mod chart;
-pub mod columns;
 mod export;
 mod find;
 mod layers;

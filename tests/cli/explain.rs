@@ -230,7 +230,7 @@ fn lines_are_no_wider_than_asked() {
         let said =
             folder.stdout(&format!("explain model.json --corpus docs.jsonl --doc 0 --why 0 --width {width}"));
         for line in said.lines() {
-            assert!(noisyor::report::columns::width(line) <= width, "{width}: {line}");
+            assert!(noisyor::columns::width(line) <= width, "{width}: {line}");
         }
         assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
     }

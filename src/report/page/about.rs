@@ -1,7 +1,7 @@
 //! What was run, in rows of a label and a value.
 
+use crate::columns::grouped;
 use crate::network::Network;
-use crate::report::columns::grouped;
 use crate::train::{BatchSize, RunRecord, StepRule, TrainOptions};
 use serde::Serialize;
 use serde_json::Value;
