@@ -204,7 +204,9 @@ impl BackendArgs {
         }
         let wanted = self.backend == Backend::Gpu || self.device.is_some();
         if !wanted && !list_adapters().iter().any(|adapter| adapter.automatic) {
-            common.say("no GPU found: computing on the CPU");
+            if common.verbose {
+                common.say("no GPU found: computing on the CPU");
+            }
             return Ok(None);
         }
         let options = GpuOptions {

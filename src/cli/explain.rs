@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// A text, split into words and phrases as a corpus is
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Tokens by name, with commas between them
+    /// Tokens by name, with commas between them; white space around a name is left out
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     tokens: Option<Vec<String>>,
     /// The document with this number, counted from 0

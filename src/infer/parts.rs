@@ -34,6 +34,8 @@ pub(super) struct Manifest<'a> {
     pub(super) options: &'a EStepOptions,
     pub(super) threshold: f32,
     pub(super) format: OutputFormat,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) log_odds: bool,
     pub(super) shard: Option<String>,
     pub(super) backend: String,
 }
@@ -78,7 +80,7 @@ impl Parts {
         }
         if !resume {
             return Err(Error::Usage(format!(
-                "{} holds {} finished parts of a run that ended early; go on behind them with --resume, or remove the \
+                "{} holds {} finished parts of a run that ended early; go on behind them with `resume`, or remove the \
                  folder to begin anew",
                 parts.folder.display(),
                 found.len()

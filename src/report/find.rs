@@ -36,7 +36,7 @@ pub fn find_topic(network: &Network, wanted: &str) -> Result<u32> {
             let offered = list(network, &most_alike(names, &lower));
             let hint = if offered.is_empty() { String::new() } else { format!("; near it are {offered}") };
             Err(Error::Usage(format!(
-                "no topic is named '{wanted}'{hint}; 'noisyor topics --search WORDS' finds topics by their words"
+                "no topic is named '{wanted}'{hint}; 'noisyor topics' with `search` finds topics by their words"
             )))
         }
         _ => Err(Error::Usage(format!(

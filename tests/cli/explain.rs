@@ -70,6 +70,9 @@ fn every_source_of_a_document_gives_the_same_explanation() {
             .map(|document| folder.result(&format!("explain model.tsv {document}")))
             .to_vec();
     all.push(parse(&explain(&folder, "eat apple", "--json")));
+    let spaced = folder.noisyor("explain model.tsv --json --tokens").arg(" eat, apple ,, ").output().unwrap();
+    all.push(parse(&text(&spaced.stdout)));
+    assert_eq!(all[4]["document"]["unknown"], json!([]));
     for result in &mut all {
         result.as_object_mut().expect("an object").remove("document");
     }
