@@ -5,9 +5,12 @@ mod check;
 mod choice;
 mod common;
 mod compare;
+mod completions;
 mod corpus;
 mod corpus_args;
 mod devices;
+mod docs;
+mod documents;
 mod estep_args;
 mod eval;
 mod explain;
@@ -15,6 +18,7 @@ mod figures;
 mod graph;
 mod graph_args;
 mod infer;
+mod man;
 mod model;
 mod plan;
 mod progress;
@@ -34,7 +38,7 @@ pub(crate) use common::{Common, tell};
 /// Results go to standard output, everything else to standard error. Exit status: 0 done, 2 bad input or usage,
 /// 3 input/output, 4 device, 5 numerical, 130 interrupted (`train` and `infer` go on with --resume).
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, long_version = env!("NOISYOR_VERSION"), max_term_width = 100)]
 #[command(after_help = "Example: train on the bundled sample, then look at the topics:
   noisyor train -o run
   noisyor topics run/model.safetensors")]
@@ -56,6 +60,7 @@ enum Command {
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
+    Docs(docs::Args),
     Explain(Box<explain::Args>),
     Report(report::Args),
     Check(check::Args),
@@ -63,6 +68,8 @@ enum Command {
     Model(model::Args),
     Bench(bench::Args),
     Devices(devices::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Whether an option was typed, not left at its default.
@@ -80,6 +87,9 @@ fn parse_train(arguments: &[String]) -> Option<train::Args> {
 
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> Result<()> {
+    if std::env::args_os().len() <= 1 {
+        return common::print(Cli::command().render_help());
+    }
     let given = Cli::command().get_matches();
     let Cli { command, common } = Cli::from_arg_matches(&given).unwrap_or_else(|e| e.exit());
     common.start_threads()?;
@@ -96,6 +106,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
+        Command::Docs(args) => docs::run(args, &common),
         Command::Explain(args) => explain::run(*args, &common),
         Command::Report(args) => report::run(args, &common),
         Command::Check(args) => check::run(args, &common),
@@ -103,5 +114,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Model(args) => model::run(args, &common),
         Command::Bench(args) => bench::run(args, &common),
         Command::Devices(args) => devices::run(args, &common),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args, &common),
     }
 }

@@ -1,6 +1,7 @@
 //! What was learned, for people: the hierarchy of topics, and a run as a page.
 
 mod chart;
+mod documents;
 mod export;
 mod find;
 mod layers;
@@ -10,6 +11,7 @@ mod search;
 mod topics;
 
 pub use chart::{Series, chart};
+pub use documents::{TopicDocs, topic_docs, words_of_topic};
 pub use export::{write_dot, write_graphml};
 pub use find::find_topic;
 pub use layers::{LayerSummary, layer_summaries, top_tokens, top_words};

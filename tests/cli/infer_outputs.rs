@@ -31,7 +31,8 @@ fn parquet_rows(folder: &Folder, name: &str) -> Vec<Row> {
     let rows = open_parquet(folder, name).into_iter().map(|row| {
         let row = row.expect("a row");
         let topic = row.get_string(1).ok().map(|topic| (topic.clone(), row.get_float(2).expect("q")));
-        assert_eq!(topic.is_none(), row.is_null(1).unwrap() && row.is_null(2).unwrap());
+        let is_null = |column| row.is_null(column).expect("a column");
+        assert_eq!(topic.is_none(), is_null(1) && is_null(2));
         (row.get_string(0).expect("an id").clone(), topic)
     });
     rows.collect()
