@@ -10,7 +10,7 @@ use common::Case;
 use cpu_time::ProcessTime;
 use noisyor::corpus::{Alignment, Corpus, align, native};
 use noisyor::estep::{DocResults, EStepOptions, Monitor, Params, cpu::CpuEStep};
-use noisyor::infer::{Inference, Job, Shard, Task};
+use noisyor::infer::{Inference, Job, OutputFormat, Shard, Task};
 use noisyor::network::{Network, load_model};
 use std::path::Path;
 use std::time::Instant;
@@ -99,7 +99,9 @@ impl<'a> Subject<'a> {
         } else {
             let output = folder.path().join(format!("out.{target}"));
             let (shard, part_docs) = (Some(*shard), Job::PART_DOCS);
-            let job = Job { network, docs, shard, options, threshold: 0.01, part_docs };
+            let format = OutputFormat::of(&output, None).expect("a format");
+            let job =
+                Job { network, docs, shard, options, threshold: 0.01, format, log_odds: false, part_docs };
             let mut batch = Inference::open(&output, job, "cpu", false, &mut |_| {}).expect("an output");
             batch.run(&mut estep, &monitor).expect("an E-step");
             batch.commit().expect("an output");

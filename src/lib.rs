@@ -91,6 +91,8 @@ pub mod batch;
 #[doc(hidden)]
 pub mod bench;
 #[doc(hidden)]
+pub mod columns;
+#[doc(hidden)]
 pub mod compare;
 #[doc(hidden)]
 pub mod exact;

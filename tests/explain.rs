@@ -394,3 +394,22 @@ fn faulty_weights_are_named() {
     let message = Explainer::new(&network, &EStepOptions::default()).unwrap_err().to_string();
     assert!(message.contains("t0") && message.contains("w0"), "{message}");
 }
+
+/// `report` shows explanations, so `explain` must do without it.
+#[test]
+fn no_module_of_explain_uses_report() {
+    let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/explain")];
+    let mut n_files = 0;
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).unwrap();
+            assert!(!source.contains("crate::report"), "{}", path.display());
+            n_files += 1;
+        }
+    }
+    assert!(n_files > 5, "{n_files}");
+}

@@ -1,7 +1,7 @@
 //! `noisyor eval`: the mean bound of a corpus under a model.
 
-use super::common::{BackendArgs, interruptible, print};
-use super::corpus_args::CorpusArgs;
+use super::common::{BackendArgs, interruptible, model_file, print};
+use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
@@ -22,10 +22,10 @@ use std::path::{Path, PathBuf};
 /// that a model without topics can do.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  noisyor eval run/model.safetensors documents.jsonl --bound full --per-doc bounds.tsv
-  noisyor eval run/model.safetensors documents.jsonl --likelihood=200 --seed 1")]
+  noisyor eval run documents.jsonl --bound full --per-doc bounds.tsv
+  noisyor eval run documents.jsonl --likelihood=200 --seed 1")]
 pub(crate) struct Args {
-    /// Model: .safetensors, .json or .tsv
+    /// Model: .safetensors, .json or .tsv, or a run folder
     model: PathBuf,
     /// Corpus
     corpus: PathBuf,
@@ -61,8 +61,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if let Some(sampling) = &sampling {
         sampling.check()?;
     }
+    let model = model_file(&args.model)?;
+    if let Some(path) = &args.per_doc {
+        refuse_overwriting(path, [&model, &args.corpus])?;
+    }
     let mut estep = args.backend.open(common)?;
-    let network = load_model(&args.model)?;
+    let network = load_model(&model)?;
     if args.exact {
         exact::check_size(&network.graph)?;
     }

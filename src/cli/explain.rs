@@ -10,10 +10,11 @@ use super::estep_args::EStepArgs;
 use super::progress::Progress;
 use anyhow::Result;
 use document::Document;
+use noisyor::columns::fit_lines;
 use noisyor::explain::{Explainer, explanation_json, picture, why_json};
 use noisyor::files;
 use noisyor::network::load_model;
-use noisyor::report::{columns::fit_lines, find_topic};
+use noisyor::report::find_topic;
 use noisyor::{Error, Result as LibResult};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     /// A text, split into words and phrases as a corpus is
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Tokens by name, with commas between them
+    /// Tokens by name, with commas between them; white space around a name is left out
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     tokens: Option<Vec<String>>,
     /// The document with this number, counted from 0

@@ -1,6 +1,6 @@
 //! Figures of a training in words: an evaluation, a time, a large number.
 
-pub(crate) use noisyor::report::columns::grouped;
+pub(crate) use noisyor::columns::grouped;
 use noisyor::train::Metrics;
 
 /// One evaluation; `last` is the bound of the held-out documents before it.

@@ -1,16 +1,18 @@
 //! `noisyor infer`: topic probabilities of every document.
 
-use super::common::{BackendArgs, interruptible, print};
+use super::common::{BackendArgs, interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
+use clap::builder::PossibleValuesParser;
 use noisyor::Error;
 use noisyor::corpus::Verifying;
-use noisyor::infer::{Inference, Job, OutputFormat, Shard};
+use noisyor::infer::{Inference, Job, OutputFormat, STDOUT, Shard};
 use noisyor::network::load_model;
 use serde_json::json;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Topic probabilities of every document
@@ -18,18 +20,25 @@ use std::time::Instant;
 /// While it runs, finished parts are kept in the folder OUT.parts, which goes away when OUT is in place.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  noisyor infer run/model.safetensors documents.jsonl -o topics.tsv --threshold 0.1
-  noisyor infer run/model.safetensors documents.corpus -o topics.parquet --shard 3/16 --resume")]
+  noisyor infer run documents.jsonl -o topics.tsv --threshold 0.1
+  noisyor infer run documents.jsonl -o - | jq .topics
+  noisyor infer run documents.corpus -o topics.parquet --shard 3/16 --resume")]
 pub(crate) struct Args {
-    /// Model: .safetensors, .json or .tsv
+    /// Model: .safetensors, .json or .tsv, or a run folder
     model: PathBuf,
     /// Corpus
     corpus: PathBuf,
-    /// Output: .jsonl (one document a line), .tsv or .parquet (doc, topic, q), or .npz (SciPy's sparse matrix: a row
-    /// per document, a column per topic of the model)
+    /// Output: .jsonl (one document a line), .tsv or .parquet (doc, topic, q), .csv (a row per document, a column per topic), .npz
+    /// (the same as SciPy's sparse matrix; names of columns and ids of rows are in OUT.topics.txt and OUT.ids.txt), or - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Leave out topics with a probability below this
+    /// Format of the output [default: by its name; jsonl on standard output]
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(OutputFormat::NAMES.iter().map(|(name, _)| *name)))]
+    output_format: Option<String>,
+    /// Write log-odds, log(q / (1 - q)), instead of q: right to about 0.01 up to 10, where q is nearly 1, and 16.6 at most
+    #[arg(long)]
+    log_odds: bool,
+    /// Leave out topics with a probability below this; a document without topics keeps its row
     #[arg(long, value_name = "Q", default_value_t = 0.01)]
     threshold: f32,
     /// Go on behind the finished parts of the same command that ended early; if there are none, begin
@@ -51,17 +60,36 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
-    OutputFormat::of(&args.output)?;
+    let given = args.output_format.as_ref();
+    let given = given.and_then(|given| OutputFormat::NAMES.into_iter().find(|(name, _)| name == given));
+    let format = OutputFormat::of(&args.output, given.map(|&(_, format)| format))?;
+    let stdout = args.output == Path::new(STDOUT);
+    for (option, is_given) in [("--resume", args.resume), ("--json", common.json)] {
+        if stdout && is_given {
+            let message = format!(
+                "{option} makes no sense where topics go to standard output; leave it out, or name a file"
+            );
+            return Err(Error::Usage(message).into());
+        }
+    }
     if !(0.0..=1.0).contains(&args.threshold) {
         return Err(Error::Usage(format!("--threshold {} is not in [0, 1]", args.threshold)).into());
     }
-    let output = args.shard.map_or_else(|| args.output.clone(), |shard| shard.path(&args.output));
-    refuse_overwriting(&output, [&args.model, &args.corpus])?;
+    let shard_path = args.shard.filter(|_| !stdout).map(|shard| shard.path(&args.output));
+    let output = shard_path.unwrap_or_else(|| args.output.clone());
+    let model = model_file(&args.model)?;
+    for written in format.beside(&output).iter().chain(Some(&output).filter(|_| !stdout)) {
+        refuse_overwriting(written, [&model, &args.corpus])?;
+    }
     let mut estep = args.backend.open(common)?;
-    let network = load_model(&args.model)?;
+    let network = load_model(&model)?;
     let monitor = interruptible(common)?;
     let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;
     corpus.give_back_pages();
+    if stdout {
+        // What was printed cannot be taken back.
+        corpus.verify_while(&monitor)?;
+    }
     let verifying = Verifying::start(&corpus, &monitor);
     let job = Job {
         network: &network,
@@ -69,6 +97,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         shard: args.shard,
         options: &options,
         threshold: args.threshold,
+        format,
+        log_odds: args.log_odds,
         part_docs: args.part_docs.max(1),
     };
     let mut batch =
@@ -97,9 +127,16 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             folder.display()
         ));
     }
-    let stats = ended?;
+    let stats = match ended {
+        // A reader that went away has what it wanted.
+        Err(Error::Io { source, .. }) if stdout && source.kind() == ErrorKind::BrokenPipe => {
+            return Err(source.into());
+        }
+        ended => ended?,
+    };
     common.say_estep(&stats);
-    common.say(format_args!("{n_docs} documents at {docs_per_s:.0}/s -> {}", output.display()));
+    let place = if stdout { "standard output".into() } else { output.display().to_string() };
+    common.say(format_args!("{n_docs} documents at {docs_per_s:.0}/s -> {place}"));
     if common.json {
         print(format_args!(
             "{}\n",

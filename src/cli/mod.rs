@@ -4,10 +4,13 @@ mod bench;
 mod check;
 mod common;
 mod compare;
+mod completions;
 mod corpus;
 mod corpus_args;
 #[cfg(feature = "gpu")]
 mod devices;
+mod docs;
+mod documents;
 mod estep_args;
 mod eval;
 mod explain;
@@ -17,6 +20,7 @@ mod gpu;
 mod graph;
 mod graph_args;
 mod infer;
+mod man;
 mod model;
 mod plan;
 mod progress;
@@ -36,7 +40,7 @@ pub(crate) use common::{Common, tell};
 /// Results go to standard output, everything else to standard error. Exit status: 0 done, 2 bad input or usage,
 /// 3 input/output, 4 device, 5 numerical, 130 interrupted (`train` and `infer` go on with --resume).
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, long_version = env!("NOISYOR_VERSION"), max_term_width = 100)]
 #[command(after_help = "Example: train on the bundled sample, then look at the topics:
   noisyor train -o run
   noisyor topics run/model.safetensors")]
@@ -58,6 +62,7 @@ enum Command {
     Infer(infer::Args),
     Eval(eval::Args),
     Topics(topics::Args),
+    Docs(docs::Args),
     Explain(Box<explain::Args>),
     Report(report::Args),
     Check(check::Args),
@@ -66,6 +71,8 @@ enum Command {
     Bench(bench::Args),
     #[cfg(feature = "gpu")]
     Devices(devices::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Whether an option was typed, not left at its default.
@@ -76,6 +83,9 @@ fn is_given(matches: &ArgMatches, option: &str) -> bool {
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> Result<()> {
     let mut program = Cli::command();
+    if std::env::args_os().len() <= 1 {
+        return common::print(program.render_help());
+    }
     let given = program.get_matches_mut();
     flags::start(&program, given.subcommand_name().unwrap_or_default());
     let Cli { command, common } = Cli::from_arg_matches(&given).unwrap_or_else(|e| e.exit());
@@ -93,6 +103,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
         Command::Topics(args) => topics::run(args, &common),
+        Command::Docs(args) => docs::run(args, &common),
         Command::Explain(args) => explain::run(*args, &common),
         Command::Report(args) => report::run(args, &common),
         Command::Check(args) => check::run(args, &common),
@@ -101,5 +112,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Bench(args) => bench::run(args, &common),
         #[cfg(feature = "gpu")]
         Command::Devices(args) => devices::run(args, &common),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args, &common),
     }
 }

@@ -2,11 +2,12 @@
 
 use super::common::{BackendArgs, interruptible, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
+use super::documents::Documents;
 use super::flags::with_flags;
 use super::train::Screen;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use noisyor::corpus::{Alignment, Corpus, Docs, Parts, Verifying};
+use noisyor::corpus::Verifying;
 use noisyor::estep::EStepOptions;
 use noisyor::monitor::Monitor;
 use noisyor::network::{Network, load_model};
@@ -63,29 +64,6 @@ struct Subject {
     options: EStepOptions,
     docs: Option<Documents>,
     no_docs: String,
-}
-
-/// The documents of a run, or any for a model.
-enum Documents {
-    OfRun(RunDocs),
-    Given(Corpus, Alignment),
-}
-
-impl Documents {
-    fn docs(&self) -> Docs<'_> {
-        match self {
-            Self::OfRun(run) => run.docs(),
-            Self::Given(corpus, alignment) => alignment.docs(corpus),
-        }
-    }
-
-    /// The parts of the run.
-    fn parts(&self) -> Option<Parts> {
-        match self {
-            Self::OfRun(run) => Some(run.parts.clone()),
-            Self::Given(..) => None,
-        }
-    }
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {

@@ -4,9 +4,9 @@ use super::Common;
 use super::common::{columns, model_file, print};
 use super::corpus_args::refuse_overwriting;
 use anyhow::Result;
+use noisyor::columns::{UNLIMITED, fit, fit_list, plain, width};
 use noisyor::files::AtomicFile;
 use noisyor::network::{Network, load_model};
-use noisyor::report::columns::{UNLIMITED, fit, fit_list, plain, width};
 use noisyor::report::{
     FoundTopic, MAX_DEPTH, TopicTree, search_topics, topic_tree, write_dot, write_graphml,
 };

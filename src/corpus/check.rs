@@ -79,6 +79,10 @@ pub fn check(path: &Path, options: &ReadOptions, monitor: &Arc<Monitor>) -> Resu
 }
 
 /// The same, and what the given vocabulary lacks, if there is one.
+///
+/// # Errors
+///
+/// Files that cannot be read at all; faults in them are part of the check.
 pub fn check_for(
     path: &Path,
     options: &IngestOptions,

@@ -1,7 +1,7 @@
 //! Documents from the E-step to a file: the E-step computes, the calling thread selects topics, a thread of its own
 //! writes. What is finished is kept in parts until the output is in place.
 
-use super::output::{OutputFormat, Subject, TopicWriter};
+use super::output::{OutputFormat, STDOUT, Subject, TopicWriter};
 use super::parts::{Manifest, Parts};
 use super::records::{Records, Selection, TopicQ};
 use super::{Shard, Task};
@@ -35,6 +35,10 @@ pub struct Job<'a> {
     pub options: &'a EStepOptions,
     /// Topics below this are left out.
     pub threshold: f32,
+    /// How topics are written.
+    pub format: OutputFormat,
+    /// Whether log-odds are written instead of probabilities.
+    pub log_odds: bool,
     /// Documents of a part.
     pub part_docs: usize,
 }
@@ -47,18 +51,19 @@ impl Job<'_> {
         self.shard.map_or(0..self.docs.n_docs(), |shard| shard.range(self.docs.n_docs()))
     }
 
-    fn manifest(&self, output: &Path, backend: &str) -> Result<Manifest<'_>> {
-        Ok(Manifest {
+    fn manifest(&self, backend: &str) -> Manifest<'_> {
+        Manifest {
             noisyor: env!("CARGO_PKG_VERSION"),
             model: fingerprint(self.network),
             corpus: format!("{:016x}", self.docs.corpus().fingerprint()),
             documents: self.docs.n_docs(),
             options: self.options,
             threshold: self.threshold,
-            format: OutputFormat::of(output)?,
+            format: self.format,
+            log_odds: self.log_odds,
             shard: self.shard.map(|shard| shard.to_string()),
             backend: backend.to_owned(),
-        })
+        }
     }
 }
 
@@ -69,12 +74,13 @@ pub struct Inference<'a> {
     params: Params,
     /// Dropped before the folder that it may be written in.
     writing: Writing<'a>,
-    /// None where a part would hold all documents.
+    /// None where a part would hold all documents, and on standard output.
     parts: Option<Parts>,
 }
 
 impl<'a> Inference<'a> {
     /// Opens the output aside, and the folder of its parts: with `resume`, those of an earlier run of the same are taken over.
+    /// [`STDOUT`] is standard output, which is written as results come.
     ///
     /// # Errors
     ///
@@ -91,22 +97,23 @@ impl<'a> Inference<'a> {
         let (range, n_topics) = (job.range(), network.graph.n_topics());
         let params = Params::derive(&network.graph, &network.weights, options.bound)?;
         // Behind a link, all is done beside what it leads to.
-        let output = &output.canonicalize().unwrap_or_else(|_| output.to_owned());
+        let stdout = output == Path::new(STDOUT);
+        let output = &output.canonicalize().ok().filter(|_| !stdout).unwrap_or_else(|| output.to_owned());
         let folder = Parts::folder_of(output);
         let subject = Subject {
             names: &network.names,
             corpus: docs.corpus(),
             n_docs: range.len(),
             bound: options.bound,
+            log_odds: job.log_odds,
         };
-        let parts = if range.len() > job.part_docs || folder.exists() {
-            let manifest = job.manifest(output, backend)?;
-            Some(Parts::open(folder, &manifest, resume, &range, n_topics, warn)?)
+        let parts = if !stdout && (range.len() > job.part_docs || folder.exists()) {
+            Some(Parts::open(folder, &job.manifest(backend), resume, &range, n_topics, warn)?)
         } else {
             None
         };
         let aside = parts.as_ref().map_or(folder_of(output), Parts::folder);
-        let topics = TopicWriter::create(aside, output, subject)?;
+        let topics = TopicWriter::create(aside, output, job.format, subject)?;
         let writing =
             Writing { topics, next: range.start, elbo_sum: 0.0, part: Records::default(), n_parts: 0 };
         Ok(Self { job, range, params, parts, writing })

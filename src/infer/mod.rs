@@ -8,7 +8,7 @@ mod records;
 mod shard;
 
 pub use inference::{Inference, Job};
-pub use output::{OutputFormat, tsv_field};
+pub use output::{OutputFormat, STDOUT, tsv_field};
 pub use shard::Shard;
 
 use crate::batch::SLICE_DOCS;

@@ -34,6 +34,8 @@ pub(super) struct Manifest<'a> {
     pub(super) options: &'a EStepOptions,
     pub(super) threshold: f32,
     pub(super) format: OutputFormat,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) log_odds: bool,
     pub(super) shard: Option<String>,
     pub(super) backend: String,
 }

@@ -96,7 +96,7 @@ fn is_header(line: &str, bytes: &[u8]) -> bool {
             other.trim_ascii_end().split(|&byte| byte == b'\t').any(|field| field == name.as_bytes())
         })
     };
-    is_edge_header(&fields) && !fields[..2].iter().any(|name| is_node(name))
+    is_edge_header(&fields) && !fields[..2].iter().any(is_node)
 }
 
 /// Parses an edge list.

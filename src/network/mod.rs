@@ -3,6 +3,7 @@
 mod check;
 mod colour;
 mod edge_list;
+mod edit;
 mod file;
 mod fingerprint;
 mod graph;

@@ -1,8 +1,7 @@
 //! What was learned, for people: the hierarchy of topics, and a run as a page.
 
 mod chart;
-#[doc(hidden)] // lines of the program
-pub mod columns;
+mod documents;
 mod export;
 mod find;
 mod layers;
@@ -12,6 +11,7 @@ mod search;
 mod topics;
 
 pub use chart::{Series, chart};
+pub use documents::{TopicDocs, topic_docs, words_of_topic};
 pub use export::{write_dot, write_graphml};
 pub use find::find_topic;
 pub use layers::{LayerSummary, layer_summaries, top_tokens, top_words};

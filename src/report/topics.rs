@@ -1,6 +1,6 @@
 //! The hierarchy of topics with their strongest tokens.
 
-use super::columns::{UNLIMITED, fit, fit_list, plain, width};
+use crate::columns::{UNLIMITED, fit, fit_list, plain, width};
 use crate::network::Network;
 use crate::train::topic_marginals;
 use serde::Serialize;

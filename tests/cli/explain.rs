@@ -70,6 +70,9 @@ fn every_source_of_a_document_gives_the_same_explanation() {
             .map(|document| folder.result(&format!("explain model.tsv {document}")))
             .to_vec();
     all.push(parse(&explain(&folder, "eat apple", "--json")));
+    let spaced = folder.noisyor("explain model.tsv --json --tokens").arg(" eat, apple ,, ").output().unwrap();
+    all.push(parse(&text(&spaced.stdout)));
+    assert_eq!(all[4]["document"]["unknown"], json!([]));
     for result in &mut all {
         result.as_object_mut().expect("an object").remove("document");
     }
@@ -230,7 +233,7 @@ fn lines_are_no_wider_than_asked() {
         let said =
             folder.stdout(&format!("explain model.json --corpus docs.jsonl --doc 0 --why 0 --width {width}"));
         for line in said.lines() {
-            assert!(noisyor::report::columns::width(line) <= width, "{width}: {line}");
+            assert!(noisyor::columns::width(line) <= width, "{width}: {line}");
         }
         assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
     }

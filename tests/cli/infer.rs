@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 fn rows(folder: &Folder, name: &str) -> Vec<(String, String, f64)> {
     let mut rows = folder.table(name).into_iter();
     assert_eq!(rows.next().expect("a header"), ["doc", "topic", "q"]);
-    rows.map(|row| {
+    let has_topic = |row: &Vec<String>| {
         assert_eq!(row.len(), 3, "{row:?}");
-        (row[0].clone(), row[1].clone(), row[2].parse().expect("q"))
-    })
-    .collect()
+        !row[1].is_empty()
+    };
+    rows.filter(has_topic).map(|row| (row[0].clone(), row[1].clone(), row[2].parse().expect("q"))).collect()
 }
 
 #[test]
@@ -99,6 +99,45 @@ fn the_result_as_json_and_quietly() {
 }
 
 #[test]
+fn a_run_folder_stands_for_its_model() {
+    let folder = Folder::with_golden(&golden(1));
+    std::fs::create_dir(folder.path("run")).unwrap();
+    folder.fails("infer run docs.jsonl -o a.tsv", 2, &["run", "no model.safetensors"]);
+    folder.fails("eval run docs.jsonl", 2, &["run", "no model.safetensors"]);
+    folder.run("model convert model.json run/model.safetensors");
+    for (model, out) in [("run", "a.tsv"), ("run/model.safetensors", "b.tsv")] {
+        folder.run(&format!("infer {model} docs.jsonl -o {out}"));
+    }
+    assert_eq!(folder.text("a.tsv"), folder.text("b.tsv"));
+    assert_eq!(folder.result("eval run docs.jsonl"), folder.result("eval run/model.safetensors docs.jsonl"));
+    folder.run("model convert model.json model.tsv");
+    let model = folder.text("model.tsv");
+    folder.fails("eval model.tsv docs.jsonl --per-doc model.tsv", 2, &["model.tsv", "another file"]);
+    assert_eq!(folder.text("model.tsv"), model);
+}
+
+#[test]
+fn standard_output_has_the_bytes_of_a_file() {
+    let folder = Folder::with_golden(&golden(3));
+    for format in ["jsonl", "tsv", "csv", "parquet"] {
+        let infer = "infer model.json docs.jsonl --quiet";
+        folder.run(&format!("{infer} -o out.{format}"));
+        let output = folder.run(&format!("{infer} -o - --output-format {format}"));
+        assert!(
+            output.stdout == folder.bytes(&format!("out.{format}")) && output.stderr.is_empty(),
+            "{format}"
+        );
+        folder.run(&format!("{infer} -o out --output-format {format}"));
+        assert!(output.stdout == folder.bytes("out"), "{format}");
+    }
+    assert_eq!(folder.stdout("infer model.json docs.jsonl -o -"), folder.text("out.jsonl"));
+    // Shards are in order and need no names.
+    let shard = |shard: &str| folder.stdout(&format!("infer model.json docs.jsonl -o - --shard {shard}"));
+    assert_eq!(shard("1/2") + &shard("2/2"), folder.text("out.jsonl"));
+    assert!(!folder.path("-").exists());
+}
+
+#[test]
 fn an_empty_corpus_gives_an_empty_answer() {
     let folder = Folder::with_golden(&golden(1));
     folder.write("empty.svm", "");
@@ -117,8 +156,12 @@ fn a_failure_leaves_nothing_behind_and_the_old_file_alone() {
     std::fs::create_dir(folder.path("folder.tsv")).unwrap();
     let before = folder.names_in(".");
     for (arguments, status, parts) in [
-        ("model.json docs.svm -o out.csv", 2, &["out.csv", ".jsonl, .tsv, .parquet or .npz"][..]),
-        ("model.json docs.svm -o out", 2, &["out", ".jsonl, .tsv, .parquet or .npz"]),
+        ("model.json docs.svm -o out.xls", 2, &["out.xls", ".jsonl, .tsv, .csv, .parquet or .npz"][..]),
+        ("model.json docs.svm -o out", 2, &["out", ".jsonl, .tsv, .csv, .parquet or .npz"]),
+        ("model.json docs.svm -o out --output-format xls", 2, &["xls", "jsonl"]),
+        ("model.json docs.svm -o - --output-format npz", 2, &["file name"]),
+        ("model.json docs.svm -o - --resume", 2, &["--resume", "standard output"]),
+        ("model.json docs.svm -o - --json", 2, &["--json", "standard output"]),
         ("model.json docs.svm", 2, &["--output"]),
         ("model.json bad.jsonl -o out.tsv", 2, &["bad.jsonl:2"]),
         ("model.json bad.jsonl -o old.tsv", 2, &["bad.jsonl:2"]),

@@ -8,14 +8,19 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-const EXTENSIONS: [&str; 4] = ["jsonl", "tsv", "parquet", "npz"];
+const EXTENSIONS: [&str; 5] = ["jsonl", "tsv", "csv", "parquet", "npz"];
 
-/// (document, topic, q)
-type Row = (String, String, f32);
+/// A document, and a topic of it with its q; a document without topics has one row with none.
+type Row = (String, Option<(String, f32)>);
 
 fn tsv_rows(folder: &Folder, name: &str) -> Vec<Row> {
     let rows = folder.table(name).into_iter().skip(1);
-    rows.map(|row| (row[0].clone(), row[1].clone(), row[2].parse().expect("q"))).collect()
+    let topic = |row: &[String]| match &row[1..] {
+        [topic, q] if topic.is_empty() && q.is_empty() => None,
+        [topic, q] => Some((topic.clone(), q.parse().expect("q"))),
+        _ => panic!("three fields: {row:?}"),
+    };
+    rows.map(|row| (row[0].clone(), topic(&row))).collect()
 }
 
 fn open_parquet(folder: &Folder, name: &str) -> SerializedFileReader<std::fs::File> {
@@ -25,8 +30,10 @@ fn open_parquet(folder: &Folder, name: &str) -> SerializedFileReader<std::fs::Fi
 fn parquet_rows(folder: &Folder, name: &str) -> Vec<Row> {
     let rows = open_parquet(folder, name).into_iter().map(|row| {
         let row = row.expect("a row");
-        let text = |column| row.get_string(column).expect("text").clone();
-        (text(0), text(1), row.get_float(2).expect("q"))
+        let topic = row.get_string(1).ok().map(|topic| (topic.clone(), row.get_float(2).expect("q")));
+        let is_null = |column| row.is_null(column).expect("a column");
+        assert_eq!(topic.is_none(), is_null(1) && is_null(2));
+        (row.get_string(0).expect("an id").clone(), topic)
     });
     rows.collect()
 }
@@ -101,18 +108,56 @@ fn infer_all(folder: &Folder, arguments: &str) {
     }
 }
 
-/// All four outputs of a run; ids in the .tsv have no tabs and line ends.
+/// Records of a CSV file, by its rules.
+fn csv_records(text: &str) -> Vec<Vec<String>> {
+    let (mut records, mut record, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => field.extend(chars.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => record.push(std::mem::take(&mut field)),
+            '\n' if !quoted => {
+                record.push(std::mem::take(&mut field));
+                records.push(std::mem::take(&mut record));
+            }
+            _ => field.push(c),
+        }
+    }
+    assert!(field.is_empty() && record.is_empty(), "the last line ends");
+    records
+}
+
+/// Documents of a .csv output, without the topics that are 0.
+fn csv_docs(folder: &Folder, name: &str) -> Vec<Doc> {
+    let mut records = csv_records(&folder.text(name)).into_iter();
+    let header = records.next().expect("a header");
+    assert_eq!(header[0], "doc");
+    let doc = |record: Vec<String>| {
+        assert_eq!(record.len(), header.len(), "{record:?}");
+        let cells = header[1..].iter().cloned().zip(record[1..].iter().map(|q| q.parse().expect("q")));
+        (record[0].clone(), cells.filter(|cell: &(String, f32)| cell.1 != 0.0).collect())
+    };
+    records.map(doc).collect()
+}
+
+/// All outputs of a run; ids in the .tsv have no tabs and line ends.
 fn check_agreement(folder: &Folder, topics: &[serde_json::Value]) -> Vec<Doc> {
     let docs = jsonl_docs(folder, "out.jsonl");
     let rows = parquet_rows(folder, "out.parquet");
     let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
-    let plain_rows: Vec<Row> = rows.iter().map(|row| (plain(&row.0), plain(&row.1), row.2)).collect();
+    let plain_topic = |topic: &Option<(String, f32)>| topic.as_ref().map(|(name, q)| (plain(name), *q));
+    let plain_rows: Vec<Row> = rows.iter().map(|row| (plain(&row.0), plain_topic(&row.1))).collect();
     assert_eq!(tsv_rows(folder, "out.tsv"), plain_rows);
     let mut rows = rows.into_iter();
     for (id, topics) in &docs {
         let mut last = f32::INFINITY;
         let mut left = topics.clone();
-        for (doc, topic, q) in rows.by_ref().take(topics.len()) {
+        for (doc, topic) in rows.by_ref().take(topics.len().max(1)) {
+            let Some((topic, q)) = topic else {
+                assert_eq!((&doc, topics.len()), (id, 0));
+                continue;
+            };
             assert_eq!((&doc, left.remove(&topic)), (id, Some(q)), "{topic}");
             assert!(q <= last, "strongest first");
             last = q;
@@ -120,6 +165,12 @@ fn check_agreement(folder: &Folder, topics: &[serde_json::Value]) -> Vec<Doc> {
         assert!(left.is_empty(), "{left:?}");
     }
     assert_eq!(rows.next(), None);
+    assert_eq!(csv_docs(folder, "out.csv"), docs);
+    let lines = |name: &str| folder.text(name).lines().map(str::to_owned).collect::<Vec<String>>();
+    let one_line = |text: &str| text.replace(char::is_control, " ");
+    let names: Vec<String> = topics.iter().map(|name| one_line(name.as_str().expect("a name"))).collect();
+    assert_eq!(lines("out.npz.topics.txt"), names);
+    assert_eq!(lines("out.npz.ids.txt"), docs.iter().map(|doc| one_line(&doc.0)).collect::<Vec<_>>());
     let matrix = npz_topics(&read_npz(folder, "out.npz"), topics);
     assert_eq!(matrix, docs.iter().map(|doc| doc.1.clone()).collect::<Vec<_>>());
     docs
@@ -145,6 +196,44 @@ fn all_outputs_agree_on_the_golden_cases_at_any_threshold() {
     let strong = check_agreement(&folder, topics);
     assert_eq!(strong.len(), list(&case["docs"]).len(), "a row per document, empty or not");
     assert!(strong.iter().all(|doc| doc.1.values().all(|&q| q == 1.0)), "{strong:?}");
+}
+
+/// The third document has no topic at all.
+#[test]
+fn log_odds_are_those_of_q_in_all_formats() {
+    let folder = Folder::new();
+    folder.write("model.tsv", PANTRY);
+    folder.write("docs.jsonl", "{\"tokens\":[\"eat\"]}\n{\"tokens\":[\"apple\",\"eat\"]}\n{\"tokens\":[]}\n");
+    infer_all(&folder, "model.tsv docs.jsonl --threshold 0.3");
+    let q: Vec<Doc> = jsonl_docs(&folder, "out.jsonl");
+    assert!(q[2].1.is_empty() && !q[1].1.is_empty(), "{q:?}");
+    infer_all(&folder, "model.tsv docs.jsonl --threshold 0.3 --log-odds");
+    let lines = folder.json_lines("out.jsonl");
+    let (tsv, csv) = (folder.table("out.tsv"), csv_records(&folder.text("out.csv")));
+    let parquet = parquet_rows(&folder, "out.parquet");
+    assert_eq!(parquet, tsv_rows(&folder, "out.tsv"));
+    assert_eq!((tsv[0][2].as_str(), lines[0].get("topics")), ("log_odds", None));
+    let schema = open_parquet(&folder, "out.parquet").metadata().file_metadata().schema_descr_ptr();
+    assert_eq!(schema.column(2).name(), "log_odds");
+    let topics = ["food", "farm", "fruit", "bread"].map(serde_json::Value::from);
+    let matrix = npz_topics(&read_npz(&folder, "out.npz"), &topics);
+    for (at, (_, q)) in q.iter().enumerate() {
+        let values = lines[at]["log_odds"].as_object().expect("log-odds");
+        assert_eq!(values.len(), q.len());
+        for (topic, value) in values {
+            let (value, q) = (number(value), f64::from(q[topic]));
+            assert!(
+                (value - (q / (1.0 - q)).ln()).abs() < 1e-4 * (1.0 + value.abs()),
+                "{topic}: {value}, q {q}"
+            );
+            assert_eq!(matrix[at][topic], value as f32);
+            assert!(parquet.contains(&(at.to_string(), Some((topic.clone(), value as f32)))), "{parquet:?}");
+        }
+        for (column, name) in csv[0].iter().enumerate().skip(1) {
+            let value = values.get(name).map(|value| number(value) as f32);
+            assert_eq!(csv[at + 1][column].parse().ok(), value, "what is left out is empty");
+        }
+    }
 }
 
 #[test]
@@ -233,6 +322,12 @@ fn a_missing_folder_or_bad_documents_leave_nothing_behind() {
         std::fs::create_dir(folder.path(&taken)).unwrap();
         folder.fails(&format!("infer model.json docs.svm -o {taken}"), 2, &[&format!("{taken} is a folder")]);
         std::fs::remove_dir(folder.path(&taken)).unwrap();
+        if extension == "npz" {
+            std::fs::copy(folder.path("docs.svm"), folder.path("out.npz.ids.txt")).unwrap();
+            let itself = "infer model.json out.npz.ids.txt --format svmlight -o out.npz";
+            folder.fails(itself, 2, &["out.npz.ids.txt", "another file"]);
+            std::fs::remove_file(folder.path("out.npz.ids.txt")).unwrap();
+        }
         assert_eq!(folder.names_in("."), before, "{extension}");
     }
 }
@@ -250,7 +345,9 @@ fn a_full_disk_is_told_once_and_leaves_nothing_behind() {
         let out = format!("out.{extension}");
         folder.run(&format!("{infer} {out}"));
         let n_blocks = folder.bytes(&out).len() / BLOCK;
-        std::fs::remove_file(folder.path(&out)).unwrap();
+        for name in folder.names_in(".").iter().filter(|name| name.starts_with(&out)) {
+            std::fs::remove_file(folder.path(name)).unwrap();
+        }
         // At once, in the middle, and when all but the last bytes are written.
         for limit in [0, 1, n_blocks / 2, n_blocks] {
             let script = format!("trap '' XFSZ; ulimit -f {limit}; exec {} {infer} {out}", program.display());
@@ -261,7 +358,7 @@ fn a_full_disk_is_told_once_and_leaves_nothing_behind() {
                 .unwrap();
             let message = text(&output.stderr);
             assert_eq!(output.status.code(), Some(3), "{out}, {limit} blocks: {message}");
-            assert!(message.starts_with(&format!("noisyor: {out}: ")), "{message}");
+            assert!(message.starts_with(&format!("noisyor: {out}")), "{message}");
             assert_eq!(message.lines().count(), 1, "{message}");
             assert_eq!(folder.names_in("."), ["tiny"], "{out}, {limit} blocks");
         }

@@ -4,7 +4,7 @@ use crate::running::{Running, wait_for};
 use crate::support::{Folder, text};
 use std::path::PathBuf;
 
-const EXTENSIONS: [&str; 4] = ["jsonl", "tsv", "parquet", "npz"];
+const EXTENSIONS: [&str; 5] = ["jsonl", "tsv", "csv", "parquet", "npz"];
 /// Slow enough to be stopped in the middle.
 const JOB: &str =
     "infer tiny/network.safetensors tiny/corpus.svm --paper-estep --backend cpu --part-docs 500";
@@ -51,7 +51,7 @@ fn resumed_is_undisturbed_in_all_formats() {
         let whole = folder.result(&format!("{JOB} -o whole.{extension}"));
         let output = format!("out.{extension}");
         let kept = kill_in_the_middle(&folder, &output);
-        folder.fails(&format!("{JOB} -o {output}"), 2, &["out.", ".parts", "--resume", "remove"]);
+        folder.fails(&format!("{JOB} -o {output}"), 2, &["out.", ".parts", "resume", "remove"]);
         let resumed = folder.result(&format!("{JOB} -o {output} --resume --threads 3"));
         assert!(folder.bytes(&output) == folder.bytes(&format!("whole.{extension}")), "{extension}");
         assert_eq!((&resumed["docs"], &resumed["elbo_mean"]), (&whole["docs"], &whole["elbo_mean"]));
@@ -61,6 +61,13 @@ fn resumed_is_undisturbed_in_all_formats() {
     }
     let mut expected: Vec<String> = EXTENSIONS.map(|e| [format!("out.{e}"), format!("whole.{e}")]).concat();
     expected.extend(["stderr".into(), "tiny".into()]);
+    for name in ["topics.txt", "ids.txt"] {
+        assert!(
+            folder.bytes(&format!("out.npz.{name}")) == folder.bytes(&format!("whole.npz.{name}")),
+            "{name}"
+        );
+        expected.extend([format!("out.npz.{name}"), format!("whole.npz.{name}")]);
+    }
     expected.sort();
     assert_eq!(folder.names_in("."), expected, "nothing is left behind");
 }
@@ -75,6 +82,7 @@ fn parts_of_something_else_are_refused_by_name() {
         (JOB.replace("tiny/corpus", "other/corpus"), "corpus was"),
         (JOB.replace("--paper-estep", "--paper-estep=10,10,9"), "r_iterations was 10 and is 9"),
         (format!("{JOB} --threshold 0.25"), "threshold was 0.01 and is 0.25"),
+        (format!("{JOB} --log-odds"), "log_odds was none and is true"),
         (format!("{JOB} --bound local"), "bound was \"tail\" and is \"local\""),
     ] {
         folder.fails(&format!("{command} -o out.tsv --resume"), 2, &["out.tsv.parts", what, "remove"]);

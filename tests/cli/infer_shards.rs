@@ -41,7 +41,7 @@ fn a_shard_without_documents_is_a_valid_file() {
     folder.write("model.tsv", PANTRY);
     folder.write("docs.jsonl", pantry_docs());
     folder.write("nothing.jsonl", "");
-    for extension in ["jsonl", "tsv", "parquet", "npz"] {
+    for extension in ["jsonl", "tsv", "csv", "parquet", "npz"] {
         let empty = folder.result(&format!("infer model.tsv docs.jsonl -o o.{extension} --shard 1/99"));
         assert_eq!((&empty["docs"], &empty["elbo_mean"]), (&0.into(), &serde_json::Value::Null));
         // What no documents at all give was always a valid file.

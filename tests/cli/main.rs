@@ -15,6 +15,7 @@ mod corpus_split;
 mod corpus_words;
 mod damaged_corpus;
 mod devices;
+mod docs;
 mod errors;
 mod eval;
 mod explain;
@@ -31,6 +32,7 @@ mod matching;
 mod memory;
 mod model;
 mod options;
+mod pages;
 mod plan;
 mod refine;
 mod report;
@@ -61,6 +63,10 @@ fn every_help_has_an_example() {
         "explain",
         "synth",
         "model convert",
+        "model rename",
+        "model drop",
+        "model merge",
+        "docs",
         "bench",
         "devices",
         "corpus",
@@ -70,6 +76,8 @@ fn every_help_has_an_example() {
         "watch",
         "compare",
         "report",
+        "completions",
+        "man",
     ] {
         let help = folder.stdout(&format!("{command} --help"));
         assert!(help.contains("Example") && help.contains("noisyor "), "{command}: {help}");
@@ -77,14 +85,26 @@ fn every_help_has_an_example() {
 }
 
 #[test]
-fn version_is_the_packages() {
-    assert_eq!(Folder::new().stdout("--version"), concat!("noisyor ", env!("CARGO_PKG_VERSION"), "\n"));
+fn version_is_the_packages_and_the_long_one_says_more() {
+    let (short, long) = (Folder::new().stdout("-V"), Folder::new().stdout("--version"));
+    assert_eq!(short, concat!("noisyor ", env!("CARGO_PKG_VERSION"), "\n"));
+    // Only release builds have the commit.
+    assert_eq!(long, concat!("noisyor ", env!("NOISYOR_VERSION"), "\n"));
+    let more = long.strip_prefix(short.trim_end()).expect(&long).trim_end();
+    assert!(more.is_empty() || more.starts_with(" (") && more.ends_with(')'), "{long}");
+}
+
+#[test]
+fn the_program_alone_prints_its_help() {
+    let folder = Folder::new();
+    assert_eq!(folder.stdout(""), folder.stdout("-h"));
+    assert!(folder.stdout("").contains("Usage: noisyor") && folder.stderr("").is_empty());
 }
 
 #[test]
 fn no_command_or_an_unknown_one_is_bad_usage() {
     let folder = Folder::new();
-    folder.fails("", 2, &["Usage"]);
+    folder.fails("-q", 2, &["Usage"]);
     folder.fails("trian", 2, &["trian", "train"]);
     folder.fails("eval", 2, &["MODEL", "CORPUS"]);
 }

@@ -1,6 +1,6 @@
-//! `model convert`: nothing is lost between the formats.
+//! `model`: nothing is lost between the formats; topics are renamed, dropped and merged.
 
-use crate::support::{Folder, N_GOLDEN, golden, list, number, text};
+use crate::support::{Folder, N_GOLDEN, PANTRY, golden, list, number, text};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -155,4 +155,84 @@ fn what_a_format_cannot_hold_is_refused() {
             content(&folder.json(&format!("{name}.json")))
         );
     }
+}
+
+/// A folder with `model.tsv`, two levels of topics.
+fn pantry() -> Folder {
+    let folder = Folder::new();
+    folder.write("model.tsv", PANTRY);
+    folder
+}
+
+#[test]
+fn topics_are_renamed_by_name_part_or_number() {
+    let folder = pantry();
+    folder.run("model convert model.tsv model.json");
+    let mut expected = folder.json("model.json");
+    expected["topics"][2] = json!("orchard");
+    for topic in ["fruit", "FRU", "2"] {
+        folder.run(&format!("model rename model.tsv {topic} orchard -o new.json"));
+        assert_eq!(content(&folder.json("new.json")), content(&expected), "{topic}");
+    }
+    std::fs::create_dir(folder.path("run")).unwrap();
+    folder.run("model convert model.tsv run/model.safetensors");
+    folder.run("model rename run fruit orchard -o of_run.json");
+    assert_eq!(content(&folder.json("of_run.json")), content(&expected));
+}
+
+#[test]
+fn a_dropped_topic_leaves_its_words_as_frequent_as_they_were() {
+    let folder = pantry();
+    let result = folder.result("model drop model.tsv bread farm -o new.json");
+    assert_eq!((&result["topics"], &result["edges"]), (&json!(2), &json!(4)));
+    folder.run("model convert model.tsv model.json");
+    let (_, before) = content(&folder.json("model.json"));
+    let (names, after) = content(&folder.json("new.json"));
+    assert_eq!(names[0], json!(["food", "fruit"]));
+    // P(bread) by its leak and by food; then P(flour off | bread) on average.
+    let food = 1.0 - (-0.5f64).exp();
+    let bread = 1.0 - (-0.05f64).exp() * (1.0 - food * (1.0 - (-2f64).exp()));
+    let flour = 0.01 - (1.0 - bread * (1.0 - (-3f64).exp())).ln();
+    assert!((f64::from(after["flour"]) - flour).abs() < 1e-6, "{after:?}");
+    assert_eq!(after["fruit -> apple"], before["fruit -> apple"]);
+    assert_eq!(after["eat"], before["eat"]);
+}
+
+#[test]
+fn merged_topics_are_one_that_is_on_where_any_was() {
+    let folder = pantry();
+    folder.run("model merge model.tsv bread fruit --name pantry -o new.json");
+    let (names, weights) = content(&folder.json("new.json"));
+    assert_eq!(names[0], json!(["food", "farm", "pantry"]));
+    assert_eq!((weights["pantry"], weights["food -> pantry"], weights["farm -> pantry"]), (0.1, 3.0, 0.5));
+    assert!(weights["pantry -> flour"] > 0.0 && weights["pantry -> flour"] < 3.0, "{weights:?}");
+    // Above and below each other: the edge between them goes.
+    folder.run("model merge model.tsv fruit food -o up.json");
+    assert_eq!(folder.json("up.json")["topics"], json!(["farm", "fruit", "bread"]));
+}
+
+#[test]
+fn edits_that_make_no_sense_are_refused_and_nothing_is_written() {
+    let folder = pantry();
+    folder.write("chain.tsv", "\ta\t1\n\tb\t1\n\tc\t1\n\tw\t1\na\tb\t1\nb\tc\t1\nc\tw\t1\n");
+    let before = folder.names_in(".");
+    for (arguments, parts) in [
+        ("rename model.tsv fruit bread -o out.json", &["topic", "'bread'", "differ"][..]),
+        ("rename model.tsv fruit apple -o out.json", &["token", "'apple'", "differ"]),
+        ("rename model.tsv nothing apple -o out.json", &["nothing", "no topic"]),
+        ("rename model.tsv fruit orchard -o model.tsv", &["model.tsv", "another file"]),
+        ("rename model.tsv fruit orchard -o out.bin", &["out.bin", ".json"]),
+        ("rename model.tsv fruit orchard", &["--output"]),
+        ("drop model.tsv -o out.json", &["TOPIC"]),
+        ("drop model.tsv fruit 2 -o out.json", &["'fruit'", "twice"]),
+        ("merge model.tsv fruit -o out.json", &["TOPIC"]),
+        ("merge model.tsv fruit FRUIT -o out.json", &["twice"]),
+        ("merge model.tsv fruit bread --name farm -o out.json", &["topic", "'farm'"]),
+        ("merge chain.tsv a c -o out.json", &["'b'", "merge it"]),
+    ] {
+        folder.fails(&format!("model {arguments}"), 2, parts);
+        assert_eq!(folder.names_in("."), before, "{arguments}");
+    }
+    folder.run("model merge chain.tsv a b c -o out.json");
+    assert_eq!(folder.json("out.json")["topics"], json!(["a"]));
 }

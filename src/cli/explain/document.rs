@@ -69,11 +69,14 @@ impl Document {
             unknown: Vec::new(),
             stop_words: Vec::new(),
         };
-        for name in names.iter().filter(|name| !name.is_empty()) {
-            match tokens.iter().position(|token| token == name) {
+        let number = |name: &str| tokens.iter().position(|token| token == name);
+        for name in names {
+            let trimmed = name.trim().to_owned();
+            // White space may be part of a token's name.
+            match number(name).or_else(|| number(&trimmed)) {
                 Some(token) => document.tokens.push(token as u32),
-                None if document.unknown.contains(name) => {}
-                None => document.unknown.push(name.clone()),
+                None if trimmed.is_empty() || document.unknown.contains(&trimmed) => {}
+                None => document.unknown.push(trimmed),
             }
         }
         document

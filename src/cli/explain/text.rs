@@ -1,11 +1,11 @@
 //! An explanation as text for a terminal.
 
 use super::document::Document;
+use noisyor::columns::{fit, fit_list, plain, width, wrap_list};
 use noisyor::explain::{
     Branch, Explainer, Explanation, Term, TermKind, TopicPart, Why, WordView, probability_text,
 };
 use noisyor::network::Network;
-use noisyor::report::columns::{fit, fit_list, plain, width, wrap_list};
 use std::fmt::Write as _;
 
 /// Topics that are off, words of several topics, and words that only the leak explains: so many of each.

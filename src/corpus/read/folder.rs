@@ -160,6 +160,7 @@ mod tests {
     use std::fs;
 
     /// Ids, labels and texts of a folder, the faults, and the notes.
+    #[allow(clippy::type_complexity)]
     fn read(folder: &Path) -> Result<(Vec<[String; 3]>, Vec<String>, Vec<String>)> {
         let mut reader = open(folder, &ReadOptions::default(), &Arc::default())?;
         let (mut documents, mut faults) = (Vec::new(), Vec::new());

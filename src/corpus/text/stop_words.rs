@@ -50,6 +50,10 @@ impl StopWords {
     }
 
     /// From a file, as in [`StopWords::from_lines`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be read, [`Error::Input`] where it is not UTF-8.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = files::read(path, MAX_FILE)?;
         let text = std::str::from_utf8(&bytes).map_err(|e| {

@@ -1,10 +1,10 @@
 //! The picture as SVG: topics by layer, words below, each with a bar of the shares that explain it.
 
 use super::{Link, Picture};
+use crate::columns::{fit, width};
 use crate::explain::{Explanation, WordView, probability_text};
 use crate::markup::xml;
 use crate::network::Network;
-use crate::report::columns::{fit, width};
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 

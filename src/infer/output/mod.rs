@@ -1,20 +1,23 @@
 //! Topic probabilities as files: each format has a file; which topics are written is decided in `records`.
 
+mod csv;
 mod jsonl;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod target;
 mod tsv;
 
+pub use target::STDOUT;
 pub use tsv::tsv_field;
 
 use super::records::TopicQ;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::estep::Bound;
-use crate::files::AtomicFile;
 use crate::network::Names;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use target::Target;
 
 /// Formats of topic probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -24,34 +27,58 @@ pub enum OutputFormat {
     Jsonl,
     /// `doc`, `topic`, `q`, with a header.
     Tsv,
+    /// `doc`, then a column per topic, with a header.
+    Csv,
     /// `doc`, `topic`, `q`, in columns.
     #[cfg(feature = "parquet")]
     Parquet,
-    /// SciPy's sparse matrix, a row per document and a column per topic.
+    /// SciPy's sparse matrix, a row per document and a column per topic; names and ids are in files beside it.
     Npz,
 }
 
 impl OutputFormat {
-    /// The format that a file name asks for.
+    /// Every format by its name, which is also how file names end.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("jsonl", Self::Jsonl),
+        ("tsv", Self::Tsv),
+        ("csv", Self::Csv),
+        #[cfg(feature = "parquet")]
+        ("parquet", Self::Parquet),
+        ("npz", Self::Npz),
+    ];
+
+    /// The format of an output: the one that is given, else by its name; JSON lines on standard output.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] where it asks for none.
-    pub fn of(path: &Path) -> Result<Self> {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-        match extension.as_str() {
-            "jsonl" => Ok(Self::Jsonl),
-            "tsv" => Ok(Self::Tsv),
-            #[cfg(feature = "parquet")]
-            "parquet" => Ok(Self::Parquet),
-            #[cfg(not(feature = "parquet"))]
-            "parquet" => Err(Error::input(path, None, crate::error::NO_PARQUET)),
-            "npz" => Ok(Self::Npz),
-            _ => Err(Error::Usage(format!(
-                "{}: topic probabilities are written as .jsonl, .tsv, .parquet or .npz; this name ends in '{extension}'",
-                path.display()
-            ))),
+    /// [`Error::Usage`] where the name asks for none.
+    pub fn of(path: &Path, given: Option<Self>) -> Result<Self> {
+        let stdout = path == Path::new(STDOUT);
+        if stdout && given == Some(Self::Npz) {
+            let message =
+                "an npz output has two files beside it; give a file name instead of standard output";
+            return Err(Error::Usage(message.into()));
         }
+        if let Some(format) = given.or(stdout.then_some(Self::Jsonl)) {
+            return Ok(format);
+        }
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        #[cfg(not(feature = "parquet"))]
+        if extension.eq_ignore_ascii_case("parquet") {
+            return Err(Error::input(path, None, crate::error::NO_PARQUET));
+        }
+        let known = Self::NAMES.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
+        known.map(|&(_, format)| format).ok_or_else(|| {
+            Error::Usage(format!(
+                "{}: topic probabilities are written as .jsonl, .tsv, .csv, .parquet or .npz; this name ends in '{extension}'",
+                path.display()
+            ))
+        })
+    }
+
+    /// Files that are written beside an output.
+    pub fn beside(self, output: &Path) -> Vec<PathBuf> {
+        if self == Self::Npz { npz::beside(output).into() } else { Vec::new() }
     }
 }
 
@@ -65,6 +92,26 @@ pub(super) struct Subject<'a> {
     pub(super) n_docs: usize,
     /// Which bound q and the elbo are of.
     pub(super) bound: Bound,
+    /// Whether log-odds are written instead of q.
+    pub(super) log_odds: bool,
+}
+
+impl Subject<'_> {
+    /// What the values are called.
+    fn column(&self) -> &'static str {
+        if self.log_odds { "log_odds" } else { "q" }
+    }
+
+    /// What is written for a q.
+    fn value(&self, q: f32) -> f32 {
+        if self.log_odds { log_odds(q) } else { q }
+    }
+}
+
+/// The log-odds of a q. Below 1 q has steps of 2^-24, so 16.6 is the largest; below 0.5 it keeps its digits.
+fn log_odds(q: f32) -> f32 {
+    let q = f64::from(q.clamp(f32::MIN_POSITIVE, 1.0f32.next_down()));
+    (q / (1.0 - q)).ln() as f32
 }
 
 /// What one document gives to write.
@@ -89,15 +136,22 @@ trait Output: Send {
 pub(super) struct TopicWriter<'a>(Box<dyn Output + 'a>);
 
 impl<'a> TopicWriter<'a> {
-    /// Opens the output aside, in a folder on the same disk; [`TopicWriter::commit`] puts it in place.
-    pub(super) fn create(aside: &Path, path: &Path, subject: Subject<'a>) -> Result<Self> {
-        let file = AtomicFile::create_in(aside, path)?;
-        Ok(Self(match OutputFormat::of(path)? {
-            OutputFormat::Jsonl => Box::new(jsonl::Jsonl::create(path, file, subject)?),
-            OutputFormat::Tsv => Box::new(tsv::Tsv::create(path, file, subject)?),
+    /// Opens the output aside, in a folder on the same disk; [`TopicWriter::commit`] puts it in place. Standard output is
+    /// written at once.
+    pub(super) fn create(
+        aside: &Path,
+        path: &Path,
+        format: OutputFormat,
+        subject: Subject<'a>,
+    ) -> Result<Self> {
+        let file = Target::create(aside, path)?;
+        Ok(Self(match format {
+            OutputFormat::Jsonl => Box::new(jsonl::Jsonl::create(file, subject)),
+            OutputFormat::Tsv => Box::new(tsv::Tsv::create(file, subject)?),
+            OutputFormat::Csv => Box::new(csv::Csv::create(file, subject)?),
             #[cfg(feature = "parquet")]
-            OutputFormat::Parquet => Box::new(parquet::Parquet::create(path, file, subject)?),
-            OutputFormat::Npz => Box::new(npz::Npz::create(path, file, subject)?),
+            OutputFormat::Parquet => Box::new(parquet::Parquet::create(file, subject)?),
+            OutputFormat::Npz => Box::new(npz::Npz::create(aside, file, subject)?),
         }))
     }
 
@@ -109,5 +163,18 @@ impl<'a> TopicWriter<'a> {
     /// Puts the file in place.
     pub(super) fn commit(self) -> Result<()> {
         self.0.commit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::log_odds;
+
+    #[test]
+    fn log_odds_are_finite_and_keep_their_digits() {
+        assert_eq!(log_odds(0.5), 0.0);
+        assert!((log_odds(0.9) - 9f32.ln()).abs() < 1e-6);
+        assert!((log_odds(1e-20) - 1e-20f32.ln()).abs() < 1e-5);
+        assert!((16.6..16.7).contains(&log_odds(1.0)) && log_odds(0.0) < -87.0);
     }
 }

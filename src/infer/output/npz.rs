@@ -1,8 +1,9 @@
-//! A sparse matrix, documents by topics, that `scipy.sparse.load_npz` opens: a zip of the arrays of its CSR form.
+//! A sparse matrix, documents by topics, that `scipy.sparse.load_npz` opens: a zip of the arrays of its CSR form. Beside it are
+//! two text files: the names of its columns and the ids of its rows, one a line.
 
-use super::{DocTopics, Output, Subject, TopicQ};
+use super::{DocTopics, Output, Subject, Target, TopicQ};
 use crate::error::{Error, Result};
-use crate::files::{self, AtomicFile};
+use crate::files;
 use crate::npy;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -12,8 +13,9 @@ use zip::{CompressionMethod, DateTime};
 
 /// The arrays grow in files without a name, as the zip takes them one after the other.
 pub(super) struct Npz<'a> {
-    path: PathBuf,
-    file: AtomicFile,
+    file: Target,
+    /// Names of the topics, and ids of the documents.
+    beside: [Target; 2],
     subject: Subject<'a>,
     row_ends: Array,
     topics: Array,
@@ -22,18 +24,22 @@ pub(super) struct Npz<'a> {
 }
 
 impl<'a> Npz<'a> {
-    pub(super) fn create(path: &Path, file: AtomicFile, subject: Subject<'a>) -> Result<Self> {
-        let array = |descr| Array::create(path, descr).map_err(|e| Error::io(path, e));
+    pub(super) fn create(aside: &Path, file: Target, subject: Subject<'a>) -> Result<Self> {
+        let path = file.path().to_owned();
+        let array = |descr| Array::create(&path, descr).map_err(|e| Error::io(&path, e));
+        let [names, ids] = beside(&path);
+        let mut beside = [Target::create(aside, &names)?, Target::create(aside, &ids)?];
+        subject.names.topics.iter().try_for_each(|name| beside[0].put(&line(name)))?;
         let mut npz = Self {
-            path: path.to_owned(),
             file,
+            beside,
             subject,
             row_ends: array("<i8")?,
             topics: array("<i4")?,
             q: array("<f4")?,
             row: Vec::new(),
         };
-        npz.end_row().map_err(|e| Error::io(path, e))?;
+        npz.end_row().map_err(|e| Error::io(&path, e))?;
         Ok(npz)
     }
 
@@ -43,7 +49,7 @@ impl<'a> Npz<'a> {
         self.row.sort_unstable_by_key(|entry| entry.topic);
         for &TopicQ { topic, q } in &self.row {
             self.topics.push(&topic.to_le_bytes())?;
-            self.q.push(&q.to_le_bytes())?;
+            self.q.push(&self.subject.value(q).to_le_bytes())?;
         }
         self.end_row()
     }
@@ -55,19 +61,39 @@ impl<'a> Npz<'a> {
 
 impl Output for Npz<'_> {
     fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
-        self.write_row(doc.topics).map_err(|e| Error::io(&self.path, e))
+        self.beside[1].put(&line(&self.subject.corpus.id(doc.doc_ix)))?;
+        self.write_row(doc.topics).map_err(|e| Error::io(self.file.path(), e))
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
-        let Self { path, mut file, subject, row_ends, topics, q, .. } = *self;
+        let Self { mut file, beside, subject, row_ends, topics, q, .. } = *self;
         let shape = [row_ends.length - 1, subject.names.topics.len() as u64];
-        let mut target = Target { file: &mut file, fault: None };
-        let zipped = write_zip(&mut target, shape, [topics, row_ends, q]);
-        match target.fault {
-            Some(fault) => Err(Error::io(&path, fault)),
-            None => zipped.map_err(|e| Error::io(&path, e)).and_then(|()| file.commit()),
+        let mut disk = Disk { file: &mut file, fault: None };
+        let zipped = write_zip(&mut disk, shape, [topics, row_ends, q]);
+        let zipped = disk.fault.map_or(zipped, Err);
+        zipped.map_err(|e| Error::io(file.path(), e))?;
+        // Nothing is put in place before all is on the disk.
+        let mut all = beside.into_iter().chain([file]).collect::<Vec<Target>>();
+        for target in &mut all {
+            target.flush().map_err(|e| Error::io(target.path(), e))?;
         }
+        all.into_iter().try_for_each(Target::commit)
     }
+}
+
+/// The files beside an output: names of the topics, ids of the documents.
+pub(super) fn beside(output: &Path) -> [PathBuf; 2] {
+    [".topics.txt", ".ids.txt"].map(|ending| {
+        let mut name = output.to_owned().into_os_string();
+        name.push(ending);
+        name.into()
+    })
+}
+
+/// A text as one line, whatever a reader takes for the end of one.
+fn line(text: &str) -> String {
+    let ends_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    text.replace(ends_line, " ") + "\n"
 }
 
 /// The arrays by the names, and in the order, that SciPy gives them.
@@ -122,12 +148,12 @@ impl Array {
 
 /// A file that keeps its first fault to itself and swallows what follows: a `ZipWriter` that meets one completes the
 /// archive nonetheless when it is dropped, and prints that it cannot.
-struct Target<W> {
+struct Disk<W> {
     file: W,
     fault: Option<io::Error>,
 }
 
-impl<W: Write> Write for Target<W> {
+impl<W: Write> Write for Disk<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.fault.is_none() {
             self.fault = self.file.write_all(bytes).err();
@@ -148,9 +174,9 @@ mod tests {
     use super::*;
 
     /// A disk with room for so many bytes.
-    struct Disk(usize);
+    struct Room(usize);
 
-    impl Write for Disk {
+    impl Write for Room {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             if bytes.len() > self.0 {
                 return Err(io::ErrorKind::StorageFull.into());
@@ -173,7 +199,7 @@ mod tests {
             array
         };
         let arrays = [array("<i4", &[0; 4]), array("<i8", &[0; 8]), array("<f4", &[0; 4])];
-        let mut target = Target { file: Disk(n_bytes), fault: None };
+        let mut target = Disk { file: Room(n_bytes), fault: None };
         write_zip(&mut target, [99, 5], arrays).expect("no fault told");
         target.fault.map(|fault| fault.kind())
     }

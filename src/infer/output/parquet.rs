@@ -1,8 +1,7 @@
-//! Parquet: the columns doc, topic and q, one row per document and topic.
+//! Parquet: the columns doc, topic and q, one row per document and topic; a document without topics has one row, without the two.
 
-use super::{DocTopics, Output, Subject, TopicQ};
+use super::{DocTopics, Output, Subject, Target, TopicQ};
 use crate::error::{Error, Result};
-use crate::files::AtomicFile;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, FloatType};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -14,11 +13,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const SCHEMA: &str = "message topics {
-    required binary doc (STRING);
-    required binary topic (STRING);
-    required float q;
-}";
 /// Rows that are kept in memory, as a row group is written column by column.
 const GROUP_ROWS: usize = 1 << 20;
 /// Values of a column that are made at a time.
@@ -28,13 +22,12 @@ const DICTIONARY_BYTES: usize = 16 << 20;
 
 struct Row {
     doc_ix: usize,
-    topic: u32,
-    q: f32,
+    topic: Option<TopicQ>,
 }
 
 pub(super) struct Parquet<'a> {
     path: PathBuf,
-    file: SerializedFileWriter<AtomicFile>,
+    file: SerializedFileWriter<Target>,
     subject: Subject<'a>,
     /// The topics' names, made once: a row costs no memory of its own.
     names: Vec<ByteArray>,
@@ -42,7 +35,8 @@ pub(super) struct Parquet<'a> {
 }
 
 impl<'a> Parquet<'a> {
-    pub(super) fn create(path: &Path, file: AtomicFile, subject: Subject<'a>) -> Result<Self> {
+    pub(super) fn create(file: Target, subject: Subject<'a>) -> Result<Self> {
+        let (path, column) = (file.path().to_owned(), subject.column());
         let about = [
             ("noisyor.version", env!("CARGO_PKG_VERSION").to_owned()),
             ("noisyor.bound", subject.bound.to_string()),
@@ -51,17 +45,23 @@ impl<'a> Parquet<'a> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_dictionary_page_size_limit(DICTIONARY_BYTES)
-            .set_column_dictionary_enabled(ColumnPath::from("q"), false)
+            .set_column_dictionary_enabled(ColumnPath::from(column), false)
             .set_key_value_metadata(Some(
                 about.map(|(key, value)| KeyValue::new(key.to_owned(), value)).into(),
             ))
             .build();
-        let schema = parse_message_type(SCHEMA);
+        let schema = parse_message_type(&format!(
+            "message topics {{
+                required binary doc (STRING);
+                optional binary topic (STRING);
+                optional float {column};
+            }}"
+        ));
         let file =
             schema.and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)));
-        let file = file.map_err(|e| error(path, e))?;
+        let file = file.map_err(|e| error(&path, e))?;
         let names = subject.names.topics.iter().map(|name| name.as_str().into()).collect();
-        Ok(Self { path: path.to_owned(), file, subject, names, rows: Vec::new() })
+        Ok(Self { path, file, subject, names, rows: Vec::new() })
     }
 
     /// Writes the rows so far as a row group.
@@ -73,11 +73,13 @@ impl<'a> Parquet<'a> {
             if last.0 != row.doc_ix {
                 last = (row.doc_ix, subject.corpus.id(row.doc_ix).as_ref().into());
             }
-            last.1.clone()
+            Some(last.1.clone())
         });
-        write_column::<ByteArrayType>(&mut group, docs)?;
-        write_column::<ByteArrayType>(&mut group, rows.iter().map(|row| names[row.topic as usize].clone()))?;
-        write_column::<FloatType>(&mut group, rows.iter().map(|row| row.q))?;
+        let name = |row: &Row| row.topic.map(|entry| names[entry.topic as usize].clone());
+        let value = |row: &Row| row.topic.map(|entry| subject.value(entry.q));
+        write_column::<ByteArrayType>(&mut group, docs, false)?;
+        write_column::<ByteArrayType>(&mut group, rows.iter().map(name), true)?;
+        write_column::<FloatType>(&mut group, rows.iter().map(value), true)?;
         group.close()?;
         self.rows.clear();
         Ok(())
@@ -86,8 +88,9 @@ impl<'a> Parquet<'a> {
 
 impl Output for Parquet<'_> {
     fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
-        for &TopicQ { topic, q } in doc.topics {
-            self.rows.push(Row { doc_ix: doc.doc_ix, topic, q });
+        let none = doc.topics.is_empty().then_some(None);
+        for topic in doc.topics.iter().copied().map(Some).chain(none) {
+            self.rows.push(Row { doc_ix: doc.doc_ix, topic });
             if self.rows.len() == GROUP_ROWS {
                 self.write_group().map_err(|e| error(&self.path, e))?;
             }
@@ -102,21 +105,26 @@ impl Output for Parquet<'_> {
     }
 }
 
-/// Writes the next column of a row group.
+/// Writes the next column of a row group; only an optional one may lack values.
 fn write_column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, AtomicFile>,
-    mut values: impl Iterator<Item = T::T>,
+    group: &mut SerializedRowGroupWriter<'_, Target>,
+    mut values: impl Iterator<Item = Option<T::T>>,
+    optional: bool,
 ) -> ParquetResult<()> {
     let mut column =
         group.next_column()?.ok_or_else(|| ParquetError::General("no such column".to_owned()))?;
-    let mut batch = Vec::with_capacity(BATCH_ROWS);
+    let (mut batch, mut is_there) = (Vec::with_capacity(BATCH_ROWS), Vec::with_capacity(BATCH_ROWS));
     loop {
-        batch.extend(values.by_ref().take(BATCH_ROWS));
-        if batch.is_empty() {
+        for value in values.by_ref().take(BATCH_ROWS) {
+            is_there.push(i16::from(value.is_some()));
+            batch.extend(value);
+        }
+        if is_there.is_empty() {
             return column.close();
         }
-        column.typed::<T>().write_batch(&batch, None, None)?;
+        column.typed::<T>().write_batch(&batch, optional.then_some(&is_there), None)?;
         batch.clear();
+        is_there.clear();
     }
 }
 

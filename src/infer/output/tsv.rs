@@ -1,38 +1,33 @@
-//! A table as text: one document and topic a line.
+//! A table as text: one document and topic a line; a document without topics has one line, with empty fields.
 
-use super::{DocTopics, Output, Subject, TopicQ};
-use crate::error::{Error, Result};
-use crate::files::AtomicFile;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use super::{DocTopics, Output, Subject, Target, TopicQ};
+use crate::error::Result;
 
 pub(super) struct Tsv<'a> {
-    path: PathBuf,
-    file: AtomicFile,
+    file: Target,
     subject: Subject<'a>,
 }
 
 impl<'a> Tsv<'a> {
-    pub(super) fn create(path: &Path, file: AtomicFile, subject: Subject<'a>) -> Result<Self> {
-        let mut tsv = Self { path: path.to_owned(), file, subject };
-        tsv.put("doc\ttopic\tq\n")?;
-        Ok(tsv)
-    }
-
-    fn put(&mut self, text: &str) -> Result<()> {
-        self.file.write_all(text.as_bytes()).map_err(|e| Error::io(&self.path, e))
+    pub(super) fn create(mut file: Target, subject: Subject<'a>) -> Result<Self> {
+        file.put(&format!("doc\ttopic\t{}\n", subject.column()))?;
+        Ok(Self { file, subject })
     }
 }
 
 impl Output for Tsv<'_> {
     fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
-        let id = self.subject.corpus.id(doc.doc_ix);
+        let subject = &self.subject;
+        let id = subject.corpus.id(doc.doc_ix);
         let id = tsv_field(&id);
+        if doc.topics.is_empty() {
+            return self.file.put(&format!("{id}\t\t\n"));
+        }
         let line = |&TopicQ { topic, q }: &TopicQ| {
-            format!("{id}\t{}\t{q}\n", tsv_field(self.subject.names.of(topic)))
+            format!("{id}\t{}\t{}\n", tsv_field(subject.names.of(topic)), subject.value(q))
         };
         let lines: String = doc.topics.iter().map(line).collect();
-        self.put(&lines)
+        self.file.put(&lines)
     }
 
     fn commit(self: Box<Self>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What was run, in rows of a label and a value.
 
+use crate::columns::grouped;
 use crate::network::Network;
-use crate::report::columns::grouped;
 use crate::run::{NetworkSource, RunRecord};
 use crate::train::{BatchSize, StepRule, TrainOptions};
 use serde::Serialize;
