@@ -131,6 +131,7 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
         let start = inputs.start(&job.args, &job.options, estep, memory, common, &monitor)?;
         memory.fit(&inputs, &start, &job.options, device)?;
         if state.is_none() {
+            job.options = job.args.training.for_start(job.options.clone(), &start, common)?;
             start.keep(&folder, &mut job.about)?;
             // A network that was chosen has the epochs that there is time for, and the batches that its topics need.
             if let (None, Some(epochs)) = (job.args.training.epochs, start.epochs()) {

@@ -16,6 +16,7 @@ mod devices;
 mod errors;
 mod eval;
 mod explain;
+mod freeze;
 mod graph;
 mod infer;
 mod infer_large;

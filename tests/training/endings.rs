@@ -72,13 +72,18 @@ fn early_stopping_keeps_the_best_weights() {
     for (at, (.., is_best)) in seen.iter().enumerate() {
         assert_eq!(*is_best, valid[..at].iter().all(|&before| before < valid[at]), "evaluation {at}");
     }
-    // Patience counts evaluations that do not gain 0.02 % on the last that did.
-    let mut last_gain = 0;
+    // Patience counts evaluations that do not gain 0.02 % on the last that did, nor a third of that on the one before.
+    let (mut last_gain, mut idle) = (0, 0);
     for at in 1..valid.len() {
-        let gains = valid[at] - valid[last_gain] > 2e-4 * valid[last_gain].abs();
-        last_gain = if gains { at } else { last_gain };
+        assert!(idle < 3, "evaluation {at} is one too many");
+        let gains = |share: f64, before: usize| valid[at] - valid[before] > share * valid[before].abs();
+        if gains(2e-4, last_gain) {
+            (last_gain, idle) = (at, 0);
+        } else if !gains(2e-4 / 3.0, at - 1) {
+            idle += 1;
+        }
     }
-    assert_eq!(last_gain + 3, seen.len() - 1);
+    assert_eq!(idle, 3);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod common;
 mod condensed;
 mod endings;
+mod frozen;
 mod kept;
 mod not_finite;
 mod recovery;

@@ -1,13 +1,16 @@
 //! Options of training.
 
+use super::inputs::Start;
 use super::update::UpdateArgs;
+use crate::cli::Common;
 use clap::ValueEnum;
 use noisyor::estep::EStepOptions;
 use noisyor::network::Init;
 use noisyor::train::{
-    BatchSize, CheckedOptions, RateSchedule, RefineOptions, RenewOptions, StepRule, TrainOptions,
+    BatchSize, CheckedOptions, Freeze, RateSchedule, RefineOptions, RenewOptions, StepRule, TrainOptions,
 };
 use noisyor::{Error, Result};
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
@@ -55,6 +58,11 @@ pub(in crate::cli) struct TrainingArgs {
     /// mixture with --parents all, else data]
     #[arg(long, value_enum)]
     init: Option<InitArg>,
+    /// Weights that stay as they start, where training starts from weights (those of --graph, of a learned graph or of --from): all edge
+    /// weights, all leaks, or those of a file, one a line: parent<TAB>child for an edge, a name alone for its leak, # for comments. May
+    /// be given several times
+    #[arg(long, value_name = "edges|leaks|FILE", value_parser = parse_freeze)]
+    freeze: Vec<FreezeArg>,
     /// Refine the graph first: from more edges than --max-edges down to those of most importance, dead topics begun anew. What
     /// helps is decided by the validation part; --epochs and --steps count after it
     #[arg(long)]
@@ -70,7 +78,8 @@ pub(in crate::cli) struct TrainingArgs {
     /// Share of the documents that only the bound at the end is computed on
     #[arg(long, default_value_t = TrainOptions::default().test, value_name = "SHARE")]
     test: f64,
-    /// Stop after so many evaluations in which the bound held out gained less than 0.02 % in all; 0: never stop early
+    /// Stop after so many evaluations in which the bound held out gained less than 0.02 % in all. Those in which it climbs out of a dip,
+    /// by 0.02 % / N or more, do not count; 0: never stop early
     #[arg(long, default_value_t = TrainOptions::default().patience, value_name = "N")]
     pub(super) patience: u32,
     /// Epochs between evaluations
@@ -113,6 +122,23 @@ enum InitArg {
     Mixture,
 }
 
+/// What `--freeze` names.
+#[derive(Clone)]
+enum FreezeArg {
+    Edges,
+    Leaks,
+    List(PathBuf),
+}
+
+fn parse_freeze(text: &str) -> Result<FreezeArg, String> {
+    match text {
+        "" => Err("'edges', 'leaks', or a file".to_owned()),
+        "edges" => Ok(FreezeArg::Edges),
+        "leaks" => Ok(FreezeArg::Leaks),
+        path => Ok(FreezeArg::List(path.into())),
+    }
+}
+
 fn parse_batch(text: &str) -> Result<BatchSize, String> {
     match text {
         "full" => Ok(BatchSize::Full),
@@ -127,9 +153,48 @@ impl TrainingArgs {
             if self.lambda.is_none() {
                 self.smoothing.get_or_insert(SmoothingArg::HeldOut);
             }
-            self.condense.get_or_insert(may_drop);
+            self.condense.get_or_insert(may_drop && self.freeze.is_empty());
         }
         self
+    }
+
+    /// The same with its files in a folder.
+    pub(super) fn in_folder(mut self, folder: &Path) -> Self {
+        for freeze in &mut self.freeze {
+            if let FreezeArg::List(path) = freeze {
+                *path = folder.join(&path);
+            }
+        }
+        self
+    }
+
+    /// The options with the weights to keep, which are known by name once there is a graph. Says so where a graph's weights are not used.
+    pub(super) fn for_start(
+        &self,
+        options: CheckedOptions,
+        start: &Start,
+        common: &Common,
+    ) -> Result<CheckedOptions> {
+        if self.init.is_none() && options.init != Init::Graph && start.weights.is_some() {
+            common.say("the graph has weights; they are not used to start from: --init graph does that");
+        }
+        let mut freeze = self.freeze();
+        for arg in &self.freeze {
+            if let FreezeArg::List(path) = arg {
+                freeze.add_list(path, &start.graph, &start.names)?;
+            }
+        }
+        TrainOptions { freeze, ..TrainOptions::clone(&options) }.check()
+    }
+
+    /// Weights to keep, as far as is known without the graph.
+    fn freeze(&self) -> Freeze {
+        let names = |all: fn(&FreezeArg) -> bool| self.freeze.iter().any(all);
+        Freeze {
+            edges: names(|arg| matches!(arg, FreezeArg::Edges)),
+            leaks: names(|arg| matches!(arg, FreezeArg::Leaks)),
+            ..Freeze::default()
+        }
     }
 
     /// The options as given, checked; `max_edges` is the budget of refinement, `default_init` where training starts if nothing else
@@ -152,6 +217,17 @@ impl TrainingArgs {
             && !matches!(self.init, None | Some(InitArg::Graph))
         {
             return Err(Error::Usage("--from starts from the model's weights; leave out --init".into()));
+        }
+        let renewed = [
+            (self.refine, "--refine"),
+            (self.renew.is_some(), "--renew"),
+            (self.condense == Some(true), "--condense"),
+            (!matches!(self.init, None | Some(InitArg::Graph)), "--init"),
+        ];
+        if let Some((_, option)) = renewed.iter().find(|(given, _)| *given && !self.freeze.is_empty()) {
+            return Err(Error::Usage(format!(
+                "--freeze keeps the weights that come with a graph, and {option} makes others; leave out one of the two"
+            )));
         }
         if self.lambda.is_some() && self.step != StepArg::Em {
             return Err(Error::Usage("--lambda belongs to --step em".into()));
@@ -190,11 +266,14 @@ impl TrainingArgs {
             patience: self.patience,
             init: match self.init {
                 Some(InitArg::Graph) => Init::Graph,
+                // Weights can be kept where there are some.
+                None if !self.freeze.is_empty() => Init::Graph,
                 None => default_init,
                 Some(InitArg::Data) => Init::Data,
                 Some(InitArg::Constant) => Init::Constant,
                 Some(InitArg::Mixture) => Init::Mixture,
             },
+            freeze: self.freeze(),
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
             renew: self.renew.map(|rounds| RenewOptions { rounds, ..RenewOptions::default() }),
             prior: update.and_then(UpdateArgs::prior),

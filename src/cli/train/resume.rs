@@ -174,6 +174,7 @@ pub(super) fn recorded(run: &Path, config: &Value) -> Result<Args> {
     args.graph = args.graph.map(|path| place.join(path));
     args.learning = args.learning.in_folder(&place);
     args.update.from = args.update.from.map(|path| place.join(path));
+    args.training = args.training.in_folder(&place);
     Ok(args)
 }
 
