@@ -42,6 +42,7 @@ fn main() -> Result<()> {
         let params = Params::derive(&graph, &weights, options.bound)?;
         let work = Work {
             graph: &graph,
+            params: &params,
             docs: alignment.docs(&corpus),
             items: &items,
             options: &options,
@@ -49,7 +50,7 @@ fn main() -> Result<()> {
             kept_on: None,
             monitor: &monitor,
         };
-        let stats = estep.run(&work, &params, None)?;
+        let stats = estep.run(&work, None)?;
         last = stats.elbo_mean();
         first.get_or_insert(last);
         if round % 10 == 0 {

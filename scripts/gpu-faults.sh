@@ -3,4 +3,4 @@
 # gpu-faults.sh [SEED]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-NOISYOR_FAULT_SEED="${1:-0}" cargo test --locked --release --test faults -- --ignored --nocapture --test-threads=1
+NOISYOR_FAULT_SEED="${1:-0}" cargo test --locked --release --test gpu -- faults:: --ignored --nocapture --test-threads=1

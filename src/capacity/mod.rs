@@ -13,7 +13,9 @@ use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
 use crate::network::{Init, Network};
 use crate::structure::{GraphOptions, Learner, complete_graph};
-use crate::train::{BatchSize, Begin, CheckedOptions, Ended, StepRule, TrainOptions, start_weights, train};
+use crate::train::{
+    BatchSize, Begin, CheckedOptions, Ended, Freeze, StepRule, TrainOptions, start_weights, train,
+};
 use effort::{epochs, sizes};
 use serde::{Deserialize, Serialize};
 
@@ -199,7 +201,8 @@ impl Chooser<'_> {
     /// A complete graph with weights from a mixture, as training would start.
     fn complete(&self, train_docs: &[u32], size: usize) -> Result<Network> {
         let (graph, names) = complete_graph(&[size], self.tokens)?;
-        let options = TrainOptions { init: Init::Mixture, ..(**self.options).clone() }.check()?;
+        let (init, freeze) = (Init::Mixture, Freeze::default());
+        let options = TrainOptions { init, freeze, ..(**self.options).clone() }.check()?;
         let leak_floor = options.smallest_leak(train_docs.len());
         let weights =
             start_weights(&graph, None, &self.docs, train_docs, &options, leak_floor, self.monitor)?;

@@ -61,7 +61,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let given = args.output_format.as_ref();
-    let given = given.and_then(|given| OutputFormat::NAMES.into_iter().find(|(name, _)| name == given));
+    let given = given.and_then(|given| OutputFormat::NAMES.iter().find(|(name, _)| name == given));
     let format = OutputFormat::of(&args.output, given.map(|&(_, format)| format))?;
     let stdout = args.output == Path::new(STDOUT);
     for (option, is_given) in [("--resume", args.resume), ("--json", common.json)] {

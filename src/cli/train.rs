@@ -133,6 +133,7 @@ impl Args {
             &config.network,
             self.seed,
         )?;
+        config.freeze_lists = self.training.freeze_lists();
         config.backend = self.backend.options(self.cache_mb);
         config.memory_mb = self.memory_mb;
         config.checkpoints = self.checkpoints.rule();

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::train::{CheckedOptions, PriorOptions, TrainOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Of the layout of [`RunConfig`]; goes up when one that was written before can no longer be read.
 const FORMAT: u32 = 2;
@@ -34,6 +34,9 @@ pub struct RunConfig {
     pub network: NetworkSource,
     /// Training.
     pub options: TrainOptions,
+    /// Files that list weights to keep ([`Freeze::add_list`](crate::train::Freeze::add_list)); read once there is a graph.
+    #[serde(default)]
+    pub freeze_lists: Vec<PathBuf>,
     /// What computes.
     pub backend: BackendOptions,
     /// Memory to keep to, about, in MB.
@@ -107,6 +110,7 @@ impl RunConfig {
             options: network.default_options(),
             corpus,
             network,
+            freeze_lists: Vec::new(),
             backend: BackendOptions::default(),
             memory_mb: None,
             checkpoints: CheckpointRule::Minutes(10.0),

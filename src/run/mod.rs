@@ -116,6 +116,9 @@ impl Run {
     ) -> Result<Self> {
         config.corpus = config.corpus.absolute();
         config.network = config.network.absolute();
+        for path in &mut config.freeze_lists {
+            *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+        }
         Self::open(config, None, output, given, monitor, observer)
     }
 
@@ -231,6 +234,7 @@ impl Run {
         let start = Start::make(&self.inputs, &self.options, memory, &mut working)?;
         memory.fit(&self.inputs, &start, &self.options, self.device)?;
         if self.state.is_none() {
+            self.options = start.frozen_options(&self.options, &self.config.freeze_lists)?;
             start.keep(&self.folder, &mut self.config.run)?;
             let epochs_given = matches!(self.config.network, NetworkSource::Chosen { epochs: Some(_), .. });
             self.options = start.chosen_options(&self.options, epochs_given)?;

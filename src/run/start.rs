@@ -12,8 +12,9 @@ use crate::estep::EStep;
 use crate::monitor::Monitor;
 use crate::network::{Graph, Init, Loaded, Names, Network, Weights, fingerprint};
 use crate::structure::{graph_work, learn_graph};
-use crate::train::CheckedOptions;
+use crate::train::{CheckedOptions, TrainOptions};
 use crate::update::{Extended, extend};
+use std::path::PathBuf;
 
 /// Refinement starts from a learned graph of so many times the edges that are to remain.
 const DENSE: usize = 2;
@@ -138,6 +139,19 @@ impl Start {
         facts.graph_weights = self.weights.is_some();
         facts.graph_fingerprint = now;
         folder.save_graph(&network)
+    }
+
+    /// The options with the weights to keep that files list by name.
+    pub(super) fn frozen_options(
+        &self,
+        options: &CheckedOptions,
+        lists: &[PathBuf],
+    ) -> Result<CheckedOptions> {
+        let mut options = TrainOptions::clone(options);
+        for path in lists {
+            options.freeze.add_list(path, &self.graph, &self.names)?;
+        }
+        options.check()
     }
 
     /// The options for a network that was chosen: with the epochs that there is time for, unless they are given, and the batches that

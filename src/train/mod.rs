@@ -3,7 +3,9 @@
 mod condense;
 mod counts;
 mod event;
+mod freeze;
 mod options;
+mod patience;
 mod prior;
 mod refine;
 mod renew;
@@ -17,6 +19,7 @@ mod trainer;
 pub use crate::batch::SLICE_DOCS;
 pub(crate) use counts::Ledger;
 pub use event::{Event, Metrics, RefineStage};
+pub use freeze::Freeze;
 pub use options::{BatchSize, CheckedOptions, StepRule, TrainOptions};
 pub use prior::{Prior, PriorOptions, topic_marginals};
 pub use refine::RefineOptions;

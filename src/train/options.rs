@@ -2,7 +2,7 @@
 
 use super::condense;
 use super::counts::MOST_BATCHES;
-use super::{PriorOptions, RateSchedule, RefineOptions, RenewOptions};
+use super::{Freeze, PriorOptions, RateSchedule, RefineOptions, RenewOptions};
 use crate::corpus::{Parts, split};
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
@@ -79,10 +79,13 @@ pub struct TrainOptions {
     pub test: f64,
     /// Epochs between evaluations.
     pub eval_every: u32,
-    /// Evaluations without improvement before stopping; 0 never stops early.
+    /// Evaluations without a gain before stopping, those not counted in which the bound climbs out of a dip; 0 never stops early.
     pub patience: u32,
     /// Initial weights.
     pub init: Init,
+    /// Weights that stay as they start.
+    #[serde(default, skip_serializing_if = "Freeze::is_none")]
+    pub freeze: Freeze,
     /// Refinement of the graph before the epochs.
     pub refine: Option<RefineOptions>,
     /// Renewal of topics before the epochs.
@@ -122,6 +125,7 @@ impl Default for TrainOptions {
             eval_every: 1,
             patience: 5,
             init: Init::Data,
+            freeze: Freeze::default(),
             refine: None,
             renew: None,
             prior: None,
@@ -275,6 +279,7 @@ impl TrainOptions {
             );
         }
         self.check_renew()?;
+        self.check_freeze()?;
         let above_zero = |value: f64| value > 0.0 && value.is_finite();
         self.prior.map_or(Ok(()), |prior| self.check_prior(&prior))?;
         match self.step {
@@ -289,6 +294,27 @@ impl TrainOptions {
             }
             _ => Ok(CheckedOptions(self)),
         }
+    }
+
+    /// Frozen weights are those that come with a graph, and edges and topics that have them stay.
+    fn check_freeze(&self) -> Result<()> {
+        if self.freeze.is_none() {
+            return Ok(());
+        }
+        let other = if self.freeze.edges && self.freeze.leaks {
+            "`freeze` keeps all edges and all leaks, so nothing is left to train; leave out one of the two"
+        } else if self.init != Init::Graph {
+            "`freeze` keeps weights that come with a graph, and `init` makes others; use the `init` graph"
+        } else if self.refine.is_some() {
+            "`freeze` keeps weights, and `refine` exchanges edges and topics; leave out one of the two"
+        } else if self.renew.is_some() {
+            "`freeze` keeps weights, and `renew` begins topics anew; leave out one of the two"
+        } else if self.condense {
+            "`freeze` keeps weights, and `condense` drops edges and topics; leave out one of the two"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Usage(other.into()))
     }
 
     /// Renewal trains in short rounds, of a graph that stays as it is, and changes what topics are.

@@ -1,5 +1,6 @@
 //! Training from start to end: split, initial weights, refinement where it is wanted, epochs, the best model.
 
+use super::options::MIN_FLOOR;
 use super::refine::Refinement;
 use super::state::{Best, Phase, State};
 use super::trainer::{Setup, Trainer};
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub enum Ended {
     /// All epochs or steps were done.
     Finished,
-    /// No evaluation improved for `patience` evaluations.
+    /// The bound held out stopped gaining, for `patience` evaluations.
     EarlyStop,
     /// The user asked for it.
     Interrupted,
@@ -120,6 +121,7 @@ pub fn train_parts(
             (graph, State { prior, smoothing, ..State::new(graph.clone(), weights, phase) })
         }
         Begin::At(graph, mut state) => {
+            options.freeze.check(&state.graph)?;
             state.reopen(n_steps, options.patience);
             (graph, *state)
         }
@@ -182,14 +184,24 @@ pub(crate) fn start_weights(
         }
         return Ok(weights);
     }
+    options.freeze.check(graph)?;
     let Some(mut weights) = given.cloned() else {
+        if !options.freeze.is_none() {
+            return Err(Error::Usage(
+                "the graph has no weights for `freeze` to keep; give one that has".into(),
+            ));
+        }
         return Err(Error::Usage(
             "the graph has no weights to start from; use `init` data, or mixture where the graph is complete"
                 .into(),
         ));
     };
+    // What is frozen may lie beyond the range of what is trained, but not beyond f32.
+    let mut kept = weights.clone();
+    kept.edge.iter_mut().chain(&mut kept.leak).for_each(|w| *w = w.max(MIN_FLOOR));
     weights.edge.iter_mut().for_each(|w| *w = w.clamp(options.floor, options.cap));
     weights.leak.iter_mut().for_each(|w| *w = w.clamp(leak_floor, options.cap));
+    options.freeze.restore(&mut weights, &kept);
     weights.round_to_f32();
     Ok(weights)
 }

@@ -1,6 +1,7 @@
 //! Where a training stands: all that it needs to go on, besides the documents and the options.
 
 use super::condense::Condensation;
+use super::patience::Patience;
 use super::refine::Refinement;
 use super::renew::Renewal;
 use super::step::Memory;
@@ -28,9 +29,7 @@ pub struct State {
     pub(super) full_steps: u64,
     pub(super) since: Since,
     pub(super) best: Option<Best>,
-    /// Evaluations without a gain, and the bound held out at the last gain.
-    pub(super) without_gain: u32,
-    pub(super) last_gain: Option<f64>,
+    pub(super) patience: Patience,
     /// Topics that were on where the last E-step of each slice ended, by the place of the slice's first document; only where starts
     /// are kept.
     pub(super) kept_on: BTreeMap<u64, OnLists>,
@@ -93,28 +92,12 @@ impl State {
             full_steps: 0,
             since: Since::default(),
             best: None,
-            without_gain: 0,
-            last_gain: None,
+            patience: Patience::default(),
             kept_on: BTreeMap::new(),
             reseeded: Vec::new(),
             smoothing: None,
             seconds: 0.0,
         }
-    }
-
-    /// Counts an evaluation: a gain if the bound held out is better than at the last gain by this share of it, or nothing is held out.
-    pub(super) fn count_gain(&mut self, valid_elbo: Option<f64>, least: f64) {
-        let is_gain = match (valid_elbo, self.last_gain) {
-            (Some(now), Some(last)) => now - last > least * last.abs(),
-            _ => true,
-        };
-        self.without_gain = if is_gain { 0 } else { self.without_gain + 1 };
-        self.last_gain = if is_gain { valid_elbo } else { self.last_gain };
-    }
-
-    /// The patience begins anew: what was gained before was another model.
-    pub(super) fn forget_gain(&mut self) {
-        (self.without_gain, self.last_gain) = (0, None);
     }
 
     /// Weight steps taken.
@@ -152,9 +135,7 @@ impl State {
         let has_steps_left = self.step - self.full_steps < n_steps;
         let goes_on = match self.phase {
             Phase::Ended(Ended::Finished) => has_steps_left,
-            Phase::Ended(Ended::EarlyStop) => {
-                has_steps_left && (patience == 0 || self.without_gain < patience)
-            }
+            Phase::Ended(Ended::EarlyStop) => has_steps_left && !self.patience.is_over(patience),
             _ => false,
         };
         if goes_on {

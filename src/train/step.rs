@@ -1,7 +1,7 @@
 //! The weight step, Eq. 17: projected and preconditioned. The only writer of weights.
 
 use super::counts::{Counts, Ledger, keep_first};
-use super::{Prior, RateSchedule, Smoothing, StepRule};
+use super::{Freeze, Prior, RateSchedule, Smoothing, StepRule};
 use crate::error::{Error, Result};
 use crate::estep::StepSums;
 use crate::network::{Graph, Weights, keep};
@@ -38,6 +38,8 @@ pub struct Stepper {
     pub(super) prior: Option<Prior>,
     /// How counts of edges to tokens are smoothed, with the rates of the tokens; none: by the penalty alone.
     smoothing: Option<(Smoothing, Arc<Vec<f64>>)>,
+    /// Weights that it leaves alone.
+    freeze: Freeze,
     /// Which of the epoch's batches the next step is about.
     batch_ix: usize,
 }
@@ -111,6 +113,7 @@ impl Stepper {
             memory,
             prior: None,
             smoothing: None,
+            freeze: Freeze::default(),
             batch_ix: 0,
         }
     }
@@ -123,6 +126,11 @@ impl Stepper {
     /// The same, where edges to tokens and their leaks are smoothed so, given the rates of the tokens; EM alone heeds it.
     pub fn with_smoothing(self, smoothing: Option<(Smoothing, Arc<Vec<f64>>)>) -> Self {
         Self { smoothing, ..self }
+    }
+
+    /// The same, where some weights stay as they are.
+    pub fn with_freeze(self, freeze: Freeze) -> Self {
+        Self { freeze, ..self }
     }
 
     /// The same, for a step about this batch of the epoch's.
@@ -146,6 +154,7 @@ impl Stepper {
                 "the sum of q of topic {topic} is {q}: the E-step went wrong"
             )));
         }
+        let before = (!self.freeze.is_none()).then(|| weights.clone());
         self.advance(graph, weights, stats);
         if let Some(fault) = non_finite(weights) {
             return Err(Error::Numeric(format!(
@@ -157,6 +166,10 @@ impl Stepper {
         weights.edge.iter_mut().for_each(|w| *w = w.clamp(floor, cap));
         weights.leak.iter_mut().for_each(|w| *w = w.clamp(leak_floor, cap));
         weights.round_to_f32();
+        // Wherever they lie.
+        if let Some(before) = before {
+            self.freeze.restore(weights, &before);
+        }
         Ok(())
     }
 

@@ -22,9 +22,6 @@ pub(super) const Q_MISSED: f32 = 0.01;
 pub(super) const MIN_NEW_LEAK: f64 = 1e-3;
 /// A round of refinement or renewal must gain this many nats to count.
 pub(super) const GAIN: f64 = 1e-3;
-/// The bound held out must gain this share of itself, over as many evaluations as it takes, to reset the patience. (Debian's
-/// descriptions gain a hundredth of a nat of 112 an epoch for ever.)
-const PATIENCE_GAIN: f64 = 2e-4;
 
 /// Where training tells what happens; may fail to stop it.
 pub(super) type OnEvent<'a> = dyn FnMut(&Event<'_>) -> Result<()> + 'a;
@@ -201,9 +198,8 @@ impl<'a> Trainer<'a> {
             return Ok(());
         }
         self.evaluate(true, on_event)?;
-        let idle = self.options.patience > 0 && self.state.without_gain >= self.options.patience;
         let ended = match done >= self.n_steps {
-            _ if idle => Some(Ended::EarlyStop),
+            _ if self.state.patience.is_over(self.options.patience) => Some(Ended::EarlyStop),
             true => Some(Ended::Finished),
             false => None,
         };
@@ -315,7 +311,8 @@ impl<'a> Trainer<'a> {
             _ => (self.n_batches as u64, self.n_steps),
         };
         let mut stepper = Stepper::new(self.options.step, range, self.train_docs.len(), n_steps)
-            .with_smoothing(self.state.smoothing.zip(self.rates.clone()));
+            .with_smoothing(self.state.smoothing.zip(self.rates.clone()))
+            .with_freeze(self.options.freeze.clone());
         stepper.memory = std::mem::take(&mut self.state.memory);
         stepper.prior = self.state.prior.take();
         stepper
@@ -477,7 +474,7 @@ impl<'a> Trainer<'a> {
         };
         let best = may_win && gain > 0.0;
         if may_win {
-            state.count_gain(valid_elbo, PATIENCE_GAIN);
+            state.patience.count(valid_elbo, self.options.patience);
         }
         if best {
             // Into the memory of the one before, if its graph is the same: millions of edges are not copied twice.

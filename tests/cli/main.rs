@@ -20,6 +20,7 @@ mod errors;
 mod eval;
 mod explain;
 mod folders;
+mod freeze;
 mod graph;
 mod infer;
 mod infer_large;

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use noisyor::estep::EStepOptions;
 use noisyor::network::Init;
 use noisyor::run::{CheckpointRule, NetworkSource};
-use noisyor::train::{BatchSize, RateSchedule, RefineOptions, RenewOptions, StepRule, TrainOptions};
+use noisyor::train::{BatchSize, Freeze, RateSchedule, RefineOptions, RenewOptions, StepRule, TrainOptions};
 use noisyor::{Error, Result};
 use std::path::PathBuf;
 
@@ -89,6 +89,11 @@ pub(in crate::cli) struct TrainingArgs {
     /// mixture with --parents all, else data]
     #[arg(long, value_enum)]
     init: Option<InitArg>,
+    /// Weights that stay as they start, where training starts from weights (those of --graph, of a learned graph or of --from): all edge
+    /// weights, all leaks, or those of a file, one a line: parent<TAB>child for an edge, a name alone for its leak, # for comments. May
+    /// be given several times
+    #[arg(long, value_name = "edges|leaks|FILE", value_parser = parse_freeze)]
+    freeze: Vec<FreezeArg>,
     /// Refine the graph first: from more edges than --max-edges down to those of most importance, dead topics begun anew. What
     /// helps is decided by the validation part; --epochs and --steps count after it
     #[arg(long)]
@@ -104,7 +109,8 @@ pub(in crate::cli) struct TrainingArgs {
     /// Share of the documents that only the bound at the end is computed on
     #[arg(long, default_value_t = TrainOptions::default().test, value_name = "SHARE")]
     test: f64,
-    /// Stop after so many evaluations in which the bound held out gained less than 0.02 % in all; 0: never stop early
+    /// Stop after so many evaluations in which the bound held out gained less than 0.02 % in all. Those in which it climbs out of a dip,
+    /// by 0.02 % / N or more, do not count; 0: never stop early
     #[arg(long, default_value_t = TrainOptions::default().patience, value_name = "N")]
     pub(super) patience: u32,
     /// Epochs between evaluations
@@ -147,6 +153,23 @@ enum InitArg {
     Mixture,
 }
 
+/// What `--freeze` names.
+#[derive(Clone)]
+enum FreezeArg {
+    Edges,
+    Leaks,
+    List(PathBuf),
+}
+
+fn parse_freeze(text: &str) -> Result<FreezeArg, String> {
+    match text {
+        "" => Err("'edges', 'leaks', or a file".to_owned()),
+        "edges" => Ok(FreezeArg::Edges),
+        "leaks" => Ok(FreezeArg::Leaks),
+        path => Ok(FreezeArg::List(path.into())),
+    }
+}
+
 fn parse_batch(text: &str) -> Result<BatchSize, String> {
     match text {
         "full" => Ok(BatchSize::Full),
@@ -158,6 +181,25 @@ impl TrainingArgs {
     /// Whether initial weights other than the network's own are asked for.
     pub(super) fn has_init(&self) -> bool {
         !matches!(self.init, None | Some(InitArg::Graph))
+    }
+
+    /// Files that list weights to keep, whose names are known once there is a graph.
+    pub(super) fn freeze_lists(&self) -> Vec<PathBuf> {
+        let list = |arg: &FreezeArg| match arg {
+            FreezeArg::List(path) => Some(path.clone()),
+            FreezeArg::Edges | FreezeArg::Leaks => None,
+        };
+        self.freeze.iter().filter_map(list).collect()
+    }
+
+    /// Weights to keep, as far as is known without the graph.
+    fn freeze(&self) -> Freeze {
+        let names = |all: fn(&FreezeArg) -> bool| self.freeze.iter().any(all);
+        Freeze {
+            edges: names(|arg| matches!(arg, FreezeArg::Edges)),
+            leaks: names(|arg| matches!(arg, FreezeArg::Leaks)),
+            ..Freeze::default()
+        }
     }
 
     /// The options as given, and for the rest those that are usual for such a network; `max_edges` is the budget of refinement.
@@ -174,6 +216,17 @@ impl TrainingArgs {
             Some(ScheduleArg::Power) => RateSchedule::Power,
             Some(ScheduleArg::Cosine) => RateSchedule::Cosine,
         };
+        let renewed = [
+            (self.refine, "--refine"),
+            (self.renew.is_some(), "--renew"),
+            (self.condense == Some(true), "--condense"),
+            (self.has_init(), "--init"),
+        ];
+        if let Some((_, option)) = renewed.iter().find(|(given, _)| *given && !self.freeze.is_empty()) {
+            return Err(Error::Usage(format!(
+                "--freeze keeps the weights that come with a graph, and {option} makes others; leave out one of the two"
+            )));
+        }
         if self.lambda.is_some() && self.step != StepArg::Em {
             return Err(Error::Usage("--lambda belongs to --step em".into()));
         }
@@ -213,11 +266,14 @@ impl TrainingArgs {
             patience: self.patience,
             init: match self.init {
                 Some(InitArg::Graph) => Init::Graph,
+                // Weights can be kept where there are some.
+                None if !self.freeze.is_empty() => Init::Graph,
                 None => usual.init,
                 Some(InitArg::Data) => Init::Data,
                 Some(InitArg::Constant) => Init::Constant,
                 Some(InitArg::Mixture) => Init::Mixture,
             },
+            freeze: self.freeze(),
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),
             renew: self.renew.map(|rounds| RenewOptions { rounds, ..RenewOptions::default() }),
             prior: None,
@@ -225,7 +281,7 @@ impl TrainingArgs {
                 Some(smoothing) => smoothing == SmoothingArg::HeldOut,
                 None => usual.smooth && is_em && self.lambda.is_none(),
             },
-            condense: self.condense.unwrap_or(usual.condense && is_em),
+            condense: self.condense.unwrap_or(usual.condense && is_em && self.freeze.is_empty()),
             share_identical: !self.no_share,
             keep_starts: self.keep_starts,
             seed,

@@ -11,7 +11,7 @@ use crate::batch::{EdgeRecord, NodeRecord};
 use crate::numeric::{G_MIN, R_MIN};
 
 /// What a share may grow by in an accelerated iteration. Without a limit, a tiny share that turns out to be wanted
-/// overshoots into the curved region and lowers the bound (tests/properties/ascent.rs has such a case).
+/// overshoots into the curved region and lowers the bound (tests/library/properties/ascent.rs has such a case).
 pub const GROWTH: f32 = 8.0;
 
 /// `r_ki = w_ki / sum_k w_ki` (Sec. 4.1.3).

@@ -1,4 +1,4 @@
-//! The arrays that kernels read and write, and their records on the Rust side; tests/layout.rs compares them with WGSL.
+//! The arrays that kernels read and write, and their records on the Rust side; tests/gpu/layout.rs compares them with WGSL.
 
 use bytemuck::{Pod, Zeroable};
 

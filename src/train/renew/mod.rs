@@ -143,8 +143,8 @@ impl Renewal {
         self.taken.clear();
         // Counts and moments are of other weights.
         trainer.state.memory = Memory::default();
-        // Patience is about the epochs to come.
-        trainer.state.forget_gain();
+        // Patience is about the epochs to come: what was gained before was another model.
+        trainer.state.patience = Default::default();
         self.todo = Todo::Exchange;
         Ok(())
     }

@@ -1,0 +1,5 @@
+//! Files: bad ones, damaged ones, and those of other programs.
+
+mod bad_input;
+mod damage;
+mod interop;

@@ -1,0 +1,12 @@
+//! The library on the CPU. (One program for many tests: each program links the whole library, which takes longer than most tests.)
+
+#[path = "../common/mod.rs"]
+mod common;
+mod edge_cases;
+mod explain;
+mod golden;
+mod likelihood;
+mod properties;
+mod refine;
+mod structure;
+mod training;
