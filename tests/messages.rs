@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// Every source file of the library.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
         if path.is_dir() && !path.ends_with("src/cli") {
             sources(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs")

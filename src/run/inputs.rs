@@ -102,6 +102,11 @@ impl Inputs {
         if corpus.n_docs() == 0 {
             return Err(Error::Usage("the corpus has no documents to train on".into()));
         }
+        if corpus.n_docs() == 1 {
+            let message =
+                "the corpus has one document, a line, record or file being one: none is left to hold out";
+            observer.says(Level::Warning, message);
+        }
         let parts = config.options.split(corpus.n_docs());
         if let (Some(model), NetworkSource::Model { parents, min_support, .. }) = (model, &config.network) {
             config.corpus.match_with(&model.names.tokens, &corpus, &ingested)?;

@@ -7,8 +7,8 @@ use std::fs;
 fn articles() -> Folder {
     let folder = Folder::new();
     folder.write("model.tsv", PANTRY);
-    fs::create_dir_all(folder.path("docs/food/fruit")).unwrap();
-    fs::create_dir_all(folder.path("docs/sea")).unwrap();
+    fs::create_dir_all(folder.path("docs/food/fruit")).expect("a folder");
+    fs::create_dir_all(folder.path("docs/sea")).expect("a folder");
     folder.write("docs/food/b.txt", "Eat bread from flour.\nEat!");
     folder.write("docs/food/fruit/a.txt", "An apple, a pear");
     folder.write("docs/sea/a.txt", "Sail and apple");

@@ -403,13 +403,13 @@ impl<'a> Ingest<'a> {
         if kept.is_empty() && n_all > 0 {
             let cause = match self.spill.n_docs() {
                 1 => {
-                    "as there is one document, and words are in two or more; put every document on a line or into a file of its own, or \
-                     set `min_df` to 1"
+                    ": there is one document, and words must be in two or more; put every document on a line or into a file of its \
+                     own, or set `min_df` to 1"
                 }
-                _ => "lower `min_df` or raise `max_df`",
+                _ => "; lower `min_df` or raise `max_df`",
             };
             return Err(Error::Usage(format!(
-                "none of {n_all} different words is left in the vocabulary; {cause}"
+                "none of {n_all} different words is left in the vocabulary{cause}"
             )));
         }
         self.result.n_words = words.len() as u64;

@@ -90,7 +90,7 @@ impl Dense {
 
     /// Fills the document from the current row.
     fn fill(&mut self, document: &mut Document) -> Result<(), String> {
-        let (mut n_cells, mut token, mut fault, mut n_faults) = (0, 0, None, 0);
+        let (mut n_cells, mut token, mut fault, mut n_faults, mut text) = (0, 0, None, 0, None);
         for (at, cell) in self.records.cells().enumerate() {
             n_cells += 1;
             if Some(at) == self.id || Some(at) == self.label {
@@ -118,6 +118,7 @@ impl Dense {
                     }
                     None => {
                         fault = fault.or(Some((at, token, cell)));
+                        text = text.or_else(|| is_text(cell).then_some((at, token)));
                         n_faults += 1;
                     }
                 },
@@ -129,9 +130,14 @@ impl Dense {
             return Err(format!("the row has {n_cells} {cells}, but the first has {}", self.n_cells));
         }
         let Some((at, token, cell)) = fault else { return Ok(()) };
-        let more =
-            if n_faults > 1 { format!(" (and {} more in this row)", n_faults - 1) } else { String::new() };
-        Err(self.no_value(at, token, cell) + &more)
+        let mut message = self.no_value(at, token, cell);
+        if n_faults > 1 {
+            message += &format!(" (and {} more in this row)", n_faults - 1);
+        }
+        if let Some((at, token)) = text.filter(|_| !self.any_row_read) {
+            message += &self.text_hint(at, token);
+        }
+        Err(message)
     }
 
     /// A column as messages name it.
@@ -148,13 +154,17 @@ impl Dense {
                 "{column}: the cell is empty, which is no value; give 0 or 1, or take the row out"
             );
         }
-        let mut message = format!("{column}: '{}' is not a finite number; give 0 or 1", shown(cell));
-        // By name where there are names: a column by number means that the first line is a document.
-        let name = self.names.as_ref().map_or((at + 1).to_string(), |names| names[token as usize].clone());
-        if !self.any_row_read && is_text(cell) {
-            message += &format!("; if this is text, give `text_column` {}", shown(name.as_bytes()));
-        }
-        message
+        format!("{column}: '{}' is not a finite number; give 0 or 1", shown(cell))
+    }
+
+    /// How to read a column as text: by name where there are names, as a number would make the first line a document; unless
+    /// that line is one.
+    fn text_hint(&self, at: usize, token: u32) -> String {
+        let names = self.names.as_ref().map(|names| names[token as usize].as_str());
+        let column = names
+            .filter(|name| !name.contains(' '))
+            .map_or((at + 1).to_string(), |name| shown(name.as_bytes()));
+        format!("; if column {} is text, give `text_column` {column}", at + 1)
     }
 
     /// The place of a token's column in a row.
@@ -381,10 +391,15 @@ mod tests {
         let told = &faults("a.csv", b"x,0,1\ny,1,a good film\n", &numbered);
         assert!(told[0].ends_with("give 0 or 1"), "{told:?}");
         let told = &faults("a.csv", b"good,film\n1,a film\n", &any());
-        assert!(told[0].ends_with("if this is text, give `text_column` film"), "{told:?}");
+        assert!(told[0].ends_with("; if column 2 is text, give `text_column` film"), "{told:?}");
+        let told = &faults("a.csv", b"d1,the cat sat\nd2,a dog ran\n", &any());
+        assert!(
+            told[0].ends_with("(and 1 more in this row); if column 2 is text, give `text_column` 2"),
+            "{told:?}"
+        );
         let table = b"id,body\n1,the cat sat on the mat again\n2,the cat sat on the mat again\n";
         let faults = faults("a.csv", table, &any());
-        assert!(faults[0].ends_with("if this is text, give `text_column` body"), "{faults:?}");
+        assert!(faults[0].ends_with("; if column 2 is text, give `text_column` body"), "{faults:?}");
         assert!(faults[1].ends_with("give 0 or 1"), "{faults:?}");
     }
 

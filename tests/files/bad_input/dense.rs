@@ -72,7 +72,7 @@ fn faults() {
             bad(
                 "a sentence",
                 "id,body\n1,the cat sat on the mat again\n",
-                &[(2, &["'the cat", "if this is text", " body"])],
+                &[(2, &["'the cat", "if column 2 is text", " body"])],
             ),
             bad("without a header there is no name", "1,0\n1,x\n", &[(2, &["column 2: 'x'"])]),
             bad("a name twice", "a,b,a\n1,0,1\n", &[(1, &["columns 1 and 3", "'a'", "rename"])]),
