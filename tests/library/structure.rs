@@ -389,10 +389,11 @@ fn a_choice_follows_the_documents_held_out_and_can_be_repeated() {
     let (docs, monitor) = (alignment.docs(&corpus), Monitor::default());
     let choose = |options: TrainOptions, given: GraphOptions, effort: Effort| {
         let options = options.check().unwrap();
-        let graph_docs = split(corpus.n_docs(), options.valid, options.test, options.seed).train;
+        let train_docs = options.split(corpus.n_docs()).train;
         let (given, options, monitor) = (&given, &options, &monitor);
+        let (tokens, train_docs) = (tokens.as_slice(), train_docs.as_slice());
         let chooser =
-            Chooser { docs, tokens: &tokens, graph_docs: &graph_docs, given, options, effort, monitor };
+            Chooser { docs, tokens, train_docs, graph_docs: train_docs, given, options, effort, monitor };
         let mut n_told = 0;
         let chosen = chooser.choose(&mut CpuEStep::new(), &mut |_| n_told += 1).unwrap();
         assert_eq!(n_told, chosen.trials.len());

@@ -39,10 +39,12 @@ fn a_refined_graph_is_better_than_the_one_it_came_from_on_documents_never_seen()
     let data = Data::new(random(3), planted_docs(1_000, 2));
     let (plain, refined) = (options(None), options(Some(short(None))));
     let bound = |options: TrainOptions| {
-        let outcome = data.train(TrainOptions { test: 0.3, ..options });
-        assert_eq!(outcome.test.len(), 300);
+        let options = TrainOptions { test: 0.3, ..options };
+        let test = options.split(data.corpus.n_docs()).test;
+        assert_eq!(test.len(), 300);
+        let outcome = data.train(options);
         assert!(outcome.graph.n_edges() <= data.network.graph.n_edges());
-        data.bound(&outcome, &outcome.test)
+        data.bound(&outcome, &test)
     };
     let (plain, refined) = (bound(plain), bound(refined));
     assert!(refined > plain + 1.0, "{refined} after {plain}");
@@ -136,9 +138,8 @@ fn no_test_document_stands_for_identical_ones_of_other_parts() {
     let options = TrainOptions { test: 0.3, ..refined(40) }.check().unwrap();
     let (graph, docs, monitor) = (&data.network.graph, data.alignment.docs(&data.corpus), Monitor::default());
     let mut watched = Watched(CpuEStep::new(), BTreeSet::new(), 0);
-    let outcome =
-        train(Begin::New(graph, None), docs, &options, &mut watched, &monitor, &mut |_| Ok(())).unwrap();
-    assert!(outcome.test.iter().all(|doc| !watched.1.contains(doc)));
+    train(Begin::New(graph, None), docs, &options, &mut watched, &monitor, &mut |_| Ok(())).unwrap();
+    assert!(options.split(docs.n_docs()).test.iter().all(|doc| !watched.1.contains(doc)));
     // They do share.
     assert!(watched.2 <= 40, "{}", watched.2);
 }
