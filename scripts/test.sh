@@ -43,11 +43,11 @@ step cargo test --locked
 for example in examples/*.rs; do # they assert what they find
     step cargo run --locked --quiet --example "$(basename "$example" .rs)"
 done
-# Fewer features: the library alone, with each, and the program without GPU and Parquet.
-for features in "" gpu parquet; do
+# Fewer features: the library alone, with each, and the program without the others.
+for features in "" gpu parquet cjk; do
     step cargo clippy --locked --lib --no-default-features --features "$features" -- -D warnings
 done
-step cargo test --locked --no-default-features --features cli --test features
+step cargo clippy --locked --bins --no-default-features --features cli -- -D warnings
 test_in_browser
 if command -v cargo-deny > /dev/null; then
     step cargo deny check bans licenses sources

@@ -176,7 +176,7 @@ fn files_that_are_named_are_there() {
         let text = read(&page);
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c));
         for word in words.filter(|word| {
-            ["scripts/", "tests/", "benches/", "shaders/"].iter().any(|at| word.starts_with(at))
+            ["scripts/", "src/", "tests/", "benches/", "shaders/"].iter().any(|at| word.starts_with(at))
         }) {
             if !root().join(word.trim_end_matches('.')).exists() {
                 faults.push(format!("{}: there is no {word}", page.display()));

@@ -50,7 +50,8 @@ pub fn align_checked(corpus: &Corpus, model_tokens: &[String], by_number: bool) 
         )));
     }
     let alignment = align(corpus, model_tokens);
-    if n_all > 0 && alignment.n_unknown == n_all {
+    // A model without tokens has nothing to know.
+    if n_all > 0 && alignment.n_unknown == n_all && !model_tokens.is_empty() {
         let names = corpus.token_names().into_iter().flat_map(super::Strings::iter);
         return Err(none_known(n_all, alignment.unknown_example.as_deref(), names, model_tokens));
     }

@@ -34,7 +34,7 @@ impl CorpusSource {
             other => other,
         };
         // Words that a vocabulary lacks are not in the corpus any more.
-        if ingested.n_known == 0 && ingested.n_unknown > 0 {
+        if ingested.n_known == 0 && ingested.n_unknown > 0 && !model_tokens.is_empty() {
             let example = ingested.unknown_example.as_ref().map(|word| format!("'{word}'"));
             let words = ingested.unknown_words.iter().map(String::as_str);
             let error = none_known(ingested.n_unknown, example.as_deref(), words, model_tokens);

@@ -40,14 +40,14 @@ fn edge_lists_from_elsewhere_are_fine() {
     let folder = Folder::with_golden(&golden(0));
     let plain = "# a comment\n\ta\t1\n\tw\t0.5\n\na\tw\t2\n";
     folder.write("plain.tsv", plain);
-    let expected = folder.result("eval plain.tsv docs.svm");
+    let expected = folder.result("eval plain.tsv docs.svm --by-number");
     for (what, text) in [
         ("CRLF", plain.replace('\n', "\r\n")),
         ("byte-order mark", format!("\u{feff}{plain}")),
         ("no last newline", plain.trim_end().to_owned()),
     ] {
         folder.write("odd.tsv", text);
-        assert_eq!(folder.result("eval odd.tsv docs.svm"), expected, "{what}");
+        assert_eq!(folder.result("eval odd.tsv docs.svm --by-number"), expected, "{what}");
     }
 }
 

@@ -49,8 +49,8 @@ fn assert_same_model(folder: &Folder, a: &str, b: &str) {
 #[test]
 fn a_library_run_is_resumed_by_the_command_line() {
     let folder = with_documents();
-    let graph = folder.path("t/network.tsv");
-    folder.run(&format!("train t/corpus.svm --graph t/network.tsv {OPTIONS} -o whole -q"));
+    let graph = folder.path("t/network.safetensors");
+    folder.run(&format!("train t/corpus.svm --graph t/network.safetensors {OPTIONS} -o whole -q"));
     let monitor = Arc::default();
     let mut observer = StopAt(7, Arc::clone(&monitor));
     let path = folder.path("made");
@@ -88,7 +88,7 @@ fn a_run_of_the_command_line_is_resumed_by_the_library() {
 #[test]
 fn documents_in_memory_are_trained_and_named_when_the_run_is_resumed() {
     let folder = with_documents();
-    let graph = load(&folder.path("t/network.tsv")).unwrap();
+    let graph = load(&folder.path("t/network.safetensors")).unwrap();
     let source = CorpusSource::file(folder.path("t/corpus.svm"));
     let (corpus, _): (Corpus, _) = source.read(None, &Arc::default()).unwrap();
     let mut config = config(&folder, NetworkSource::Memory);
@@ -102,7 +102,7 @@ fn documents_in_memory_are_trained_and_named_when_the_run_is_resumed() {
     drop(run);
     folder.fails("train --resume made", 2, &["in the memory of the program", "name a file"]);
     folder.run("train --resume made t/corpus.svm -q");
-    folder.run(&format!("train t/corpus.svm --graph t/network.tsv {OPTIONS} -o whole -q"));
+    folder.run(&format!("train t/corpus.svm --graph t/network.safetensors {OPTIONS} -o whole -q"));
     assert_same_model(&folder, "made", "whole");
 }
 

@@ -113,7 +113,7 @@ fn a_run_goes_on_with_more_epochs_to_what_it_would_have_been() {
 #[test]
 fn a_run_takes_no_other_options_corpus_graph_or_company() {
     let folder = with_run();
-    folder.fails("train --resume whole --lambda 2", 2, &["--lambda cannot change in a run that goes on"]);
+    folder.fails("train --resume whole --lambda 2", 2, &["--lambda cannot change in a run that is resumed"]);
     folder.fails("train --resume whole --topics 5", 2, &["--topics cannot change"]);
     folder.fails("train --resume whole -o other", 2, &["cannot be used with"]);
     folder.fails("train --resume nowhere", 2, &["nowhere is no run folder"]);

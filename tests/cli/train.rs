@@ -268,10 +268,10 @@ fn of_many_topics_the_largest_are_printed() {
     assert!(printed.contains("the largest 20 of 80 topics; all of them: noisyor topics run\n"), "{printed}");
     let shown = topics
         .iter()
-        .filter(|topic| printed.lines().any(|line| line.starts_with(&format!("{topic} "))))
+        .filter(|topic| printed.lines().any(|line| line.starts_with(&format!("{topic}: "))))
         .count();
     assert_eq!(shown, 20, "{printed}");
-    assert!(printed.starts_with("topic7 "), "{printed}");
+    assert!(printed.starts_with("topic7: "), "{printed}");
     assert_eq!(text(&folder.run("topics run").stdout).lines().count(), 80);
 }
 
