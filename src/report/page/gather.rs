@@ -119,7 +119,7 @@ const SLICE_DOCS: usize = 1 << 16;
 ///
 /// # Errors
 ///
-/// As [`infer::run`](crate::infer::run).
+/// As [`infer::run`].
 #[allow(clippy::too_many_arguments)]
 pub fn gather(
     network: &Network,
