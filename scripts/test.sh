@@ -39,15 +39,15 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
 step cargo clippy --locked --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --locked --no-deps --document-private-items
-step cargo test --locked
-for example in examples/*.rs; do # they assert what they find
-    step cargo run --locked --quiet --example "$(basename "$example" .rs)"
-done
 # Fewer features: the library alone, with each, and the program without the others.
 for features in "" gpu parquet cjk; do
     step cargo clippy --locked --lib --no-default-features --features "$features" -- -D warnings
 done
 step cargo clippy --locked --bins --no-default-features --features cli -- -D warnings
+step cargo test --locked
+for example in examples/*.rs; do # they assert what they find
+    step cargo run --locked --quiet --example "$(basename "$example" .rs)"
+done
 test_in_browser
 if command -v cargo-deny > /dev/null; then
     step cargo deny check bans licenses sources

@@ -11,7 +11,7 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | read a corpus, build one in memory, split it | [`corpus`]: [`corpus::read`], [`Corpus`], [`corpus::split`] |
+//! | read a corpus, build one in memory, split it | [`corpus`]: [`corpus::read()`], [`Corpus`], [`corpus::split`] |
 //! | match its tokens with those of a model | [`corpus::align`] |
 //! | make, load and save a network | [`network`]: [`Graph::build`], [`network::load_model`], [`network::save`] |
 //! | learn a graph from documents, choose its size | [`structure::learn_graph`], [`capacity::Chooser`] |

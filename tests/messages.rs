@@ -1,5 +1,7 @@
 //! Messages of the library are for callers of the library: they name options by their ids (`min_df`), which the program shows as flags.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are tests too
+
 use std::path::{Path, PathBuf};
 
 /// Every source file of the library.

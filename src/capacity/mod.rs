@@ -127,7 +127,7 @@ impl Chooser<'_> {
     ///
     /// # Errors
     ///
-    /// What learning and training the candidates fails with: see [`learn_graph`](crate::structure::learn_graph) and [`train`](crate::train::train).
+    /// What learning and training the candidates fails with: see [`learn_graph`](crate::structure::learn_graph) and [`train`].
     pub fn choose(&self, estep: &mut dyn EStep, on_trial: &mut dyn FnMut(&Trial)) -> Result<Chosen> {
         let learner = Learner::new(self.docs, self.graph_docs, self.tokens, self.given, self.monitor)?;
         let train_docs = self.train_docs;

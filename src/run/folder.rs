@@ -171,7 +171,7 @@ impl RunFolder {
     ///
     /// # Errors
     ///
-    /// As [`load_model`](crate::network::load_model).
+    /// As [`load_model`].
     pub fn load_graph(&self) -> Result<Network> {
         load_model(&self.graph_path())
     }

@@ -102,7 +102,7 @@ pub fn joined_tokens(names: &Names, corpus: &Corpus) -> Result<Vec<String>> {
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] for options that make no sense; else as [`infer::run`](crate::infer::run).
+/// [`Error::Usage`] for options that make no sense; else as [`infer::run`].
 pub fn extend(
     model: &Network,
     corpus: &Corpus,

@@ -116,7 +116,7 @@ pub fn sample_docs(n_docs: usize, most: usize, seed: u64) -> Vec<u32> {
 ///
 /// # Errors
 ///
-/// As [`infer::run`](crate::infer::run).
+/// As [`infer::run`].
 pub fn gather(
     network: &Network,
     docs: Docs<'_>,
