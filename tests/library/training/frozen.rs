@@ -53,7 +53,7 @@ fn frozen_weights_stay_bit_for_bit_and_all_others_are_trained() {
 }
 
 #[test]
-fn frozen_weights_stay_under_smoothing_a_model_and_kept_batches() {
+fn frozen_weights_stay_under_smoothing_and_beside_a_model() {
     let data = elsewhere();
     let edges = || Freeze { edges: true, ..Freeze::default() };
     let smoothed = TrainOptions { smooth: true, ..options(EM, BatchSize::Full, 3) };
