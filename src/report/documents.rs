@@ -27,7 +27,7 @@ pub struct TopicDocs {
 ///
 /// # Errors
 ///
-/// As [`infer::run`](crate::infer::run).
+/// As [`infer::run`].
 pub fn topic_docs(
     network: &Network,
     docs: Docs<'_>,
