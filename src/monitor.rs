@@ -1,4 +1,4 @@
-//! The one thing that long work shares with the outside: how far it is, and the wish to stop.
+//! The one thing that long work shares with the outside: how far it is, and requests to stop.
 
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

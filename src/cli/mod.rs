@@ -38,7 +38,7 @@ pub(crate) use common::{Common, tell};
 /// Trains noisy-OR Bayesian networks: hierarchical topic models of binary data.
 ///
 /// Results go to standard output, everything else to standard error. Exit status: 0 done, 2 bad input or usage,
-/// 3 input/output, 4 device, 5 numerical, 130 interrupted (`train` and `infer` go on with --resume).
+/// 3 input/output, 4 device, 5 numerical, 130 interrupted (`train` and `infer` continue with --resume).
 #[derive(Parser)]
 #[command(version, long_version = env!("NOISYOR_VERSION"), max_term_width = 100)]
 #[command(after_help = "Example: train on the bundled sample, then look at the topics:

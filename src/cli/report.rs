@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// A run as one self-contained page: curves, topics, weights, documents
 ///
 /// The page needs no network and no other file. The documents of the run are read again and looked at once; where they are gone the
-/// page does without. A run that still goes on may be reported, too.
+/// page does without. A run that is still training may be reported, too.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor report run

@@ -46,7 +46,7 @@ impl CheckpointArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Training")]
 pub(in crate::cli) struct TrainingArgs {
-    /// Passes over the training documents at most; a run that goes on may have more [default: 40, or what --effort has time for]
+    /// Passes over the training documents at most; a run that is resumed may have more [default: 40, or what --effort has time for]
     #[arg(long, value_name = "N")]
     pub(super) epochs: Option<u32>,
     /// Weight steps at most; 0: evaluate and write the initial weights
