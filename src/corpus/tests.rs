@@ -55,6 +55,10 @@ fn words_are_those_of_unicode_but_for_single_ascii_letters() {
         let expected_case = text.to_lowercase();
         to_lower_case(&mut text);
         assert_eq!(text, expected_case);
+        // Text without spaces between its words is split by dictionaries instead (text/unspaced.rs).
+        if text.contains("中文") {
+            continue;
+        }
         let expected: Vec<&str> = text.unicode_words().filter(|word| word.len() > 1).collect();
         let (mut words, mut before) = (Vec::new(), None);
         split_words(&text, |word, follows| {

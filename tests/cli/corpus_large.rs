@@ -21,11 +21,11 @@ fn a_flipped_bit_in_a_large_corpus() {
     writer.commit().expect("a corpus");
     folder.write("model.tsv", PANTRY);
     let commands = [
-        "eval model.tsv large.corpus --backend cpu --per-doc out.tsv",
-        "infer model.tsv large.corpus --backend cpu -o out.tsv",
+        "eval model.tsv large.corpus --by-number --backend cpu --per-doc out.tsv",
+        "infer model.tsv large.corpus --by-number --backend cpu -o out.tsv",
         "corpus large.corpus -o out.corpus",
         "corpus split large.corpus -o parts",
-        "train large.corpus --graph model.tsv --epochs 1 --backend cpu -o run",
+        "train large.corpus --by-number --graph model.tsv --epochs 1 --backend cpu -o run",
     ];
     folder.run(commands[0]);
     std::fs::remove_file(folder.path("out.tsv")).expect("an output");
