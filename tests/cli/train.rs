@@ -256,23 +256,23 @@ fn what_cannot_be_trained_is_refused_and_leaves_nothing() {
 #[test]
 fn of_many_topics_the_largest_are_printed() {
     let folder = Folder::new();
-    let topics: Vec<String> = (0..80).map(|at| format!("topic{at}")).collect();
-    let graph: String = (0..80).map(|at| format!("topic{at}\tw{at}\n")).collect();
+    let topics: Vec<String> = (0..120).map(|at| format!("topic{at}")).collect();
+    let graph: String = (0..120).map(|at| format!("topic{at}\tw{at}\n")).collect();
     // Topic 7 has most documents.
     let docs: String =
-        (0..240).map(|doc| format!("w{}\n", if doc % 2 == 0 { 7 } else { doc % 80 })).collect();
+        (0..240).map(|doc| format!("w{}\n", if doc % 2 == 0 { 7 } else { doc % 120 })).collect();
     folder.write("graph.tsv", graph);
     folder.write("docs.txt", docs);
     let output = folder.run("train docs.txt --graph graph.tsv --epochs 2 -o run");
     let printed = text(&output.stdout);
-    assert!(printed.contains("the largest 20 of 80 topics; all of them: noisyor topics run\n"), "{printed}");
+    assert!(printed.contains("the largest 20 of 120 topics; all of them: noisyor topics run\n"), "{printed}");
     let shown = topics
         .iter()
         .filter(|topic| printed.lines().any(|line| line.starts_with(&format!("{topic}: "))))
         .count();
     assert_eq!(shown, 20, "{printed}");
     assert!(printed.starts_with("topic7: "), "{printed}");
-    assert_eq!(text(&folder.run("topics run").stdout).lines().count(), 80);
+    assert_eq!(text(&folder.run("topics run").stdout).lines().count(), 120);
 }
 
 #[test]

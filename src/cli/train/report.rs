@@ -12,7 +12,7 @@ use std::path::Path;
 /// Tokens of a topic that are shown.
 const TOKENS: usize = 8;
 /// A tree of more topics is too long to be read: then so many are shown, the largest.
-const MOST_TOPICS: usize = 60;
+const MOST_TOPICS: usize = 100;
 const LARGEST: usize = 20;
 
 /// The topics, or the largest of many.
