@@ -51,14 +51,11 @@ fn random_text(rng: &mut ChaCha8Rng) -> String {
 fn words_are_those_of_unicode_but_for_single_ascii_letters() {
     let mut rng = rng(1);
     for _ in 0..20_000 {
-        let mut text = random_text(&mut rng);
+        // Text without spaces between its words is split by dictionaries instead (text/unspaced.rs).
+        let mut text = random_text(&mut rng).replace("中文", "").replace("カタカナ", "");
         let expected_case = text.to_lowercase();
         to_lower_case(&mut text);
         assert_eq!(text, expected_case);
-        // Text without spaces between its words is split by dictionaries instead (text/unspaced.rs).
-        if text.contains("中文") {
-            continue;
-        }
         let expected: Vec<&str> = text.unicode_words().filter(|word| word.len() > 1).collect();
         let (mut words, mut before) = (Vec::new(), None);
         split_words(&text, |word, follows| {
