@@ -125,6 +125,9 @@ impl Args {
             let message = "options such as --format say how to read a corpus, and none is given";
             return Err(Error::Usage(message.into()));
         }
+        if self.graph.is_none() && self.update.from.is_none() {
+            self.reading.refuse_by_number()?;
+        }
         let corpus = self.reading.source(self.corpus.as_deref(), &self.words);
         let mut config = RunConfig::new(corpus, self.network()?);
         config.options = self.training.options(

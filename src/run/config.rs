@@ -95,7 +95,7 @@ pub struct RunFacts {
     pub batches_per_epoch: Option<usize>,
     /// The smallest leak.
     pub leak_floor: Option<f64>,
-    /// How it ended; none while it goes on, or if it was killed.
+    /// How it ended; none while it trains, or if it was killed.
     pub ended: Option<String>,
     /// The bound of the test part, in nats a document.
     pub test_elbo: Option<f64>,

@@ -3,7 +3,7 @@
 //! A [`RunConfig`] says what is to be done. [`Run::prepare`] opens the backend, reads the documents and makes the folder; [`Run::train`]
 //! learns the graph where that is asked for, trains, writes checkpoints and the model; [`Run::evaluate`] computes the figures of the
 //! end, and [`Run::finish`] writes them down. [`Run::resume`] continues a run that was stopped, whoever began it. The command line does nothing else: it maps arguments to a
-//! config, and prints what an [`Observer`] is told.
+//! config, and prints what an [`Observer`] gets.
 //!
 //! ```no_run
 //! use noisyor::corpus::CorpusSource;

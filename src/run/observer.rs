@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! What a run reports while it trains.
 
 use super::learning::Learning;
 use crate::train::{Event, TrainOptions};
@@ -34,7 +34,7 @@ pub enum Level {
 /// Takes warnings from another thread.
 pub type Warner = Box<dyn FnMut(&str) + Send>;
 
-/// Who is told; the unit type listens to nothing.
+/// Gets what a run reports; the unit type listens to nothing.
 pub trait Observer {
     /// A stage begins, of so much work if that is known.
     fn begins(&mut self, _stage: Stage, _work: Option<u64>) {}

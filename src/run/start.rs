@@ -31,7 +31,7 @@ pub(super) struct Start {
     pub(super) n_docs: u64,
 }
 
-/// Who computes, who may stop it, and who is told.
+/// What computes, what may cancel it, and who gets reports.
 pub(super) struct Working<'a> {
     pub(super) estep: &'a mut dyn EStep,
     pub(super) monitor: &'a Monitor,
@@ -169,7 +169,7 @@ impl Start {
     }
 }
 
-/// Chooses how large a network is; what is tried and chosen is told.
+/// Chooses how large a network is; what is tried and chosen is reported.
 ///
 /// # Errors
 /// Documents or options that no network can be learned from, failing devices, cancellation.
