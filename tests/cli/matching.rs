@@ -49,8 +49,12 @@ fn names_that_are_numbers_are_matched_by_number() {
     folder.write("docs.svm", "0 2:1\n");
     let told = folder.stderr("eval model.tsv docs.svm --backend cpu");
     assert_eq!(told, "warning: the corpus has 2 columns, the model 3 tokens; they are matched by number\n");
-    let without_model =
-        ["corpus docs.svm -o a.corpus", "graph docs.svm -o a.json", "check docs.svm", "train docs.svm -o run"];
+    let without_model = [
+        "corpus docs.svm -o a.corpus",
+        "graph docs.svm -o a.json",
+        "check docs.svm",
+        "train docs.svm -o run",
+    ];
     for command in without_model {
         folder.fails(&format!("{command} --by-number"), 2, &["--by-number"]);
     }
