@@ -34,6 +34,8 @@ cargo clippy --version > /dev/null 2>&1 || rustup component add clippy
 
 # Mesa's device-selection layer complains about a missing display each time a device is opened.
 export NODEVICE_SELECT=1
+# From clean, incremental compilation only adds work: 7 minutes of building instead of 12.
+export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
@@ -44,7 +46,10 @@ for features in "" gpu parquet cjk; do
     step cargo clippy --locked --lib --no-default-features --features "$features" -- -D warnings
 done
 step cargo clippy --locked --bins --no-default-features --features cli -- -D warnings
-step cargo test --locked
+# Unit tests take seconds, so the library is not optimised a second time for them.
+step cargo test --locked --lib --config profile.dev.package.noisyor.opt-level=0
+step cargo test --locked --bins --test '*'
+step cargo test --locked --doc
 for example in examples/*.rs; do # they assert what they find
     step cargo run --locked --quiet --example "$(basename "$example" .rs)"
 done
