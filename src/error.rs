@@ -47,7 +47,7 @@ pub enum Error {
         /// The operating system's answer.
         source: std::io::Error,
     },
-    /// A compute device is missing, cannot run the kernels, or failed so that going on was impossible. The CPU may do the same work.
+    /// A compute device is missing, cannot run the kernels, or failed beyond recovery. The CPU may do the same work.
     #[error("{0}")]
     Device(String),
     /// NaN or infinity turned up: weights that are out of range, or a step that is too large.

@@ -28,7 +28,7 @@ pub(crate) struct Common {
     /// Print nothing but results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print more about what is going on
+    /// Print more about what happens
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 }
@@ -46,6 +46,13 @@ impl Common {
     pub(crate) fn say(&self, message: impl std::fmt::Display) {
         if !self.quiet {
             tell(message);
+        }
+    }
+
+    /// Tells of a file that is about to be replaced.
+    pub(crate) fn say_replaced(&self, output: &Path) {
+        if output.is_file() {
+            self.say(format_args!("{} exists and will be replaced", output.display()));
         }
     }
 

@@ -15,7 +15,7 @@ use noisyor::compare::{Matching, Setting, differing_settings, match_topics};
 use noisyor::files::AtomicFile;
 use noisyor::monitor::Monitor;
 use noisyor::network::Network;
-use noisyor::report::top_words;
+use noisyor::network::top_words;
 use serde_json::{Value, json};
 use side::Side;
 use std::path::PathBuf;

@@ -78,7 +78,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
     if args.save_vocab.as_deref() == Some(output) {
         return Err(Error::Usage("-o and --save-vocab must be different files".into()).into());
     }
-    let replaced = output.exists();
+    common.say_replaced(output);
     let monitor = interruptible(common)?;
     let mut writer = Output::create(output, args.save_vocab.as_deref())?;
     let progress = Progress::of_bytes(common, &monitor, "reading", size_of(&args.inputs));
@@ -103,12 +103,7 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
         return print(format_args!("{result}\n"));
     }
     print(summary(&ingested, corpus.n_tokens(), corpus.n_occurrences()))?;
-    let replaced = if replaced { " (replaces the file that was there)" } else { "" };
-    common.say(format_args!(
-        "{:.1} MB in {seconds:.2} s -> {}{replaced}",
-        n_bytes as f64 / 1e6,
-        output.display()
-    ));
+    common.say(format_args!("{:.1} MB in {seconds:.2} s -> {}", n_bytes as f64 / 1e6, output.display()));
     Ok(())
 }
 

@@ -70,6 +70,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if args.exact {
         exact::check_size(&network.graph)?;
     }
+    args.per_doc.iter().for_each(|path| common.say_replaced(path));
     let per_doc = args.per_doc.as_deref().map(AtomicFile::create).transpose()?;
     let monitor = interruptible(common)?;
     let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;

@@ -124,6 +124,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     monitor.go_on()?;
     let write = |path: &Option<PathBuf>, content: &dyn Fn() -> String| -> LibResult<()> {
         let Some(path) = path else { return Ok(()) };
+        common.say_replaced(path);
         files::replace(path, content().as_bytes())?;
         common.say(format_args!("-> {}", Path::display(path)));
         Ok(())

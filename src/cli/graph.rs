@@ -102,6 +102,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     };
     let network = verifying.finish(learned)?;
     let save = if args.flat { save_graph } else { save };
+    common.say_replaced(&args.output);
     save(&network, &args.output)?;
     report(&args, &network, EXAMPLES, doc_ixs.len(), begun.elapsed().as_secs_f64(), common)
 }

@@ -101,6 +101,9 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         log_odds: args.log_odds,
         part_docs: args.part_docs.max(1),
     };
+    if !stdout {
+        common.say_replaced(&output);
+    }
     let mut batch =
         Inference::open(&output, job, &estep.name(), args.resume, &mut |message| common.warn(message))?;
     let (n_docs, n_before) = (batch.n_docs(), batch.n_done_before());

@@ -6,9 +6,9 @@ use super::corpus_args::refuse_overwriting;
 use anyhow::Result;
 use clap::Subcommand;
 use noisyor::Error;
+use noisyor::network::topic_marginals;
 use noisyor::network::{Network, check_extension, fingerprint, load_model, save};
 use noisyor::report::find_topic;
-use noisyor::train::topic_marginals;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -136,6 +136,7 @@ fn edit(
 }
 
 fn write(network: &Network, to: &Path, common: &Common) -> Result<()> {
+    common.say_replaced(to);
     save(network, to)?;
     let graph = &network.graph;
     if common.json {

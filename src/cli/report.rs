@@ -103,6 +103,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         no_docs: subject.no_docs,
     };
     let page = report.page((args.max_mb * 1e6) as usize, &monitor)?;
+    common.say_replaced(&output);
     files::replace(&output, page.html.as_bytes())?;
     let mb = page.html.len() as f64 / 1e6;
     if mb > args.max_mb {

@@ -6,10 +6,8 @@ use super::corpus_args::refuse_overwriting;
 use anyhow::Result;
 use noisyor::columns::{UNLIMITED, fit, fit_list, plain, width};
 use noisyor::files::AtomicFile;
-use noisyor::network::{Network, load_model};
-use noisyor::report::{
-    FoundTopic, MAX_DEPTH, TopicTree, search_topics, topic_tree, write_dot, write_graphml,
-};
+use noisyor::network::{MAX_DEPTH, Network, load_model};
+use noisyor::report::{FoundTopic, TopicTree, search_topics, topic_tree, write_dot, write_graphml};
 use noisyor::{Error, Result as LibResult};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -61,6 +59,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let network = load_model(&model)?;
     for (path, export) in outputs {
         if let Some(path) = path {
+            common.say_replaced(path);
             write(path, &network, args.top, export)?;
             common.say(format_args!("-> {}", path.display()));
         }

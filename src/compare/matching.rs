@@ -7,8 +7,7 @@
 
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::network::Network;
-use crate::report::top_tokens;
+use crate::network::{Network, top_tokens};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;

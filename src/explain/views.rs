@@ -1,15 +1,13 @@
 //! An explanation as people look at it: the topics that are on as a tree, and where each word comes from.
 
 use super::{Cause, Explanation, Source, TopicPart};
-use crate::network::Network;
+use crate::network::{MAX_DEPTH, Network};
 use rustc_hash::FxHashMap;
 
 /// A topic with less than this share of a node has no real part in it.
 pub const REAL_SHARE: f64 = 0.1;
 /// A topic that switches a word on with at least this probability would explain it elsewhere.
 const ELSEWHERE: f64 = 0.1;
-/// The tree has at most so many levels; what is deeper stands beside the roots.
-const MAX_DEPTH: usize = 64;
 
 /// A topic that is on, and what it explains.
 #[derive(Debug, Clone, PartialEq)]

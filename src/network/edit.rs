@@ -171,7 +171,7 @@ a\tb\t1\nb\tc\t2\na\td\t0.5\nc\tx\t1.5\nd\tx\t0.7\nd\ty\t0.4\nb\ty\t3\n";
     }
 
     fn on(network: &Network) -> Vec<f64> {
-        crate::train::topic_marginals(&network.graph, &network.weights)
+        crate::network::topic_marginals(&network.graph, &network.weights)
     }
 
     /// Weights by the names of parent and child; leaks have no parent.

@@ -9,9 +9,11 @@ mod fingerprint;
 mod graph;
 mod init;
 mod json;
+mod marginals;
 mod safetensors;
 mod summary;
 mod weights;
+mod words;
 
 pub use check::{check, check_bytes};
 pub use edge_list::is_edge_header;
@@ -19,8 +21,10 @@ pub use file::{Loaded, check_extension, load, load_bytes, load_model, save, save
 pub use fingerprint::fingerprint;
 pub use graph::{Graph, GraphFault};
 pub use init::{Init, initial_weights};
+pub use marginals::{token_marginals, topic_marginals};
 pub use summary::{Checksum, Range, Summary};
 pub use weights::{MAX_WEIGHT, Weights};
+pub use words::{MAX_DEPTH, top_tokens, top_words};
 
 use rustc_hash::FxHashMap;
 

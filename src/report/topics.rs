@@ -1,8 +1,7 @@
 //! The hierarchy of topics with their strongest tokens.
 
 use crate::columns::{UNLIMITED, fit, fit_list, plain, width};
-use crate::network::Network;
-use crate::train::topic_marginals;
+use crate::network::{MAX_DEPTH, Network, topic_marginals};
 use serde::Serialize;
 
 /// One topic of the hierarchy.
@@ -19,9 +18,6 @@ pub struct TopicTree {
     /// Topics below that stand under a stronger parent.
     pub also: Vec<String>,
 }
-
-/// Levels shown at most, whatever is asked for: deeper graphs are cut there.
-pub const MAX_DEPTH: usize = 64;
 
 /// Topics under a stronger parent that the text names.
 const ALSO_SHOWN: usize = 4;

@@ -2,7 +2,7 @@
 
 use super::start::Start;
 use crate::network::{Graph, Network, Weights};
-use crate::report::{name_topics, name_topics_by_telling, stale_names};
+use crate::structure::{name_topics, name_topics_by_telling, stale_names};
 use crate::train::{CheckedOptions, Metrics, Outcome, TrainOptions};
 use serde_json::json;
 

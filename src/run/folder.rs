@@ -253,7 +253,7 @@ fn refuse_full(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{0} is not empty; give another folder with `output`, empty it, or go on with the run in it by `resume` {0}",
+        "{0} is not empty; give another folder with `output`, empty it, or continue the run in it by `resume` {0}",
         path.display()
     )))
 }

@@ -1,4 +1,4 @@
-//! What a run folder tells of a run, to those who only look: no lock is taken, and the run may still be going on.
+//! What a run folder tells of a run, to those who only look: no lock is taken, and the run may still be active.
 
 use super::RunConfig;
 use super::folder::{MAX_CONFIG, METRICS};

@@ -18,12 +18,14 @@ mod names;
 mod neighbours;
 mod occurrences;
 mod options;
+mod rename;
 mod request;
 mod settle;
 mod weights;
 
 pub use complete::complete_graph;
 pub use options::{Anchor, GraphOptions};
+pub use rename::{name_topics, name_topics_by_telling, stale_names};
 pub use request::{GraphRequest, WordGroup};
 pub(crate) use settle::{Candidate, telling};
 pub(crate) use weights::{edge as edge_weight, leak as leak_weight};

@@ -21,7 +21,7 @@ pub(crate) use counts::Ledger;
 pub use event::{Event, Metrics, RefineStage};
 pub use freeze::Freeze;
 pub use options::{BatchSize, CheckedOptions, StepRule, TrainOptions};
-pub use prior::{Prior, PriorOptions, topic_marginals};
+pub use prior::{Prior, PriorOptions};
 pub use refine::RefineOptions;
 pub use renew::RenewOptions;
 pub(crate) use run::start_weights;

@@ -5,7 +5,7 @@
 //! leak's, and the penalty lambda made `w (Q + lambda / D)` of the first. Added to the counts of new documents, they make the M-step of
 //! both. Tokens that are new were not observed in the old documents: neither they nor their edges have counts there.
 
-use crate::network::{Graph, Weights};
+use crate::network::{Graph, Weights, topic_marginals};
 use serde::{Deserialize, Serialize};
 
 /// How much a model that is trained on counts.
@@ -67,16 +67,4 @@ impl Prior {
             *n = (n_docs * *n + self.n_docs * old) / (n_docs + self.n_docs);
         }
     }
-}
-
-/// The probability of every topic where nothing is observed, as if its parents were independent.
-pub fn topic_marginals(graph: &Graph, weights: &Weights) -> Vec<f64> {
-    let mut on = vec![0.0; graph.n_topics()];
-    for &topic in graph.topic_order() {
-        let topic = topic as usize;
-        let parents = graph.parents(topic).iter().zip(&weights.edge[graph.edges_into(topic)]);
-        let log_off: f64 = parents.map(|(&parent, w)| (on[parent as usize] * (-w).exp_m1()).ln_1p()).sum();
-        on[topic] = -(log_off - weights.leak[topic]).exp_m1();
-    }
-    on
 }

@@ -34,6 +34,24 @@ fn files_that_are_not_there_or_cannot_be_written() {
 }
 
 #[test]
+fn outputs_that_exist_are_named() {
+    let folder = Folder::with_golden(&golden(0));
+    for (arguments, output) in [
+        ("infer model.json docs.svm --by-number -o out.tsv", "out.tsv"),
+        ("eval model.json docs.svm --by-number --per-doc bounds.tsv", "bounds.tsv"),
+        ("graph docs.jsonl --topics 2 -o graph.tsv", "graph.tsv"),
+        ("model convert model.json out.safetensors", "out.safetensors"),
+        ("topics model.json --dot out.dot", "out.dot"),
+        ("explain model.json --corpus docs.jsonl --doc 1 --svg out.svg", "out.svg"),
+        ("report model.json -o out.html", "out.html"),
+    ] {
+        let message = format!("{output} exists and will be replaced");
+        assert!(!folder.stderr(arguments).contains(&message), "{arguments}");
+        assert!(folder.stderr(arguments).contains(&message), "{arguments}");
+    }
+}
+
+#[test]
 fn a_missing_device() {
     let folder = Folder::with_golden(&golden(0));
     let remedy =

@@ -70,9 +70,7 @@ fn a_path_that_does_not_exist_says_what_is_similar() {
 fn an_output_that_is_replaced_is_told() {
     let folder = articles();
     assert!(!folder.stderr("corpus docs -o out.corpus").contains("replaces"));
-    assert!(
-        folder.stderr("corpus docs -o out.corpus").contains("out.corpus (replaces the file that was there)")
-    );
+    assert!(folder.stderr("corpus docs -o out.corpus").contains("out.corpus exists and will be replaced"));
 }
 
 #[test]

@@ -85,9 +85,9 @@ fn a_run_is_followed_to_its_end() {
     let mut reading = Running::start(&folder, "watch run --json");
     wait_for("three evaluations", || folder.text("watched").lines().count() >= 3);
     let state = folder.result("watch run --once");
-    assert_eq!((&state["standing"], &state["process"]), (&"going on".into(), &training.id().into()));
+    assert_eq!((&state["standing"], &state["process"]), (&"running".into(), &training.id().into()));
     assert!(number(&state["seconds_left"]) > 0.0, "{state}");
-    assert!(folder.stdout("watch run --once").contains("going on (process "));
+    assert!(folder.stdout("watch run --once").contains("running (process "));
 
     folder.fails("watch run --once --tensorboard run/tensorboard", 2, &["goes on"]);
     folder.run("watch run --once --tensorboard events");

@@ -5,7 +5,7 @@ use super::side::{Figures, Side};
 use super::{Comparison, WORDS};
 use crate::cli::figures::{grouped, short_time};
 use noisyor::compare::{Bin, SAME};
-use noisyor::report::top_words;
+use noisyor::network::top_words;
 use serde_json::Value;
 
 /// Characters of a value, name or list of words that are shown.

@@ -3,8 +3,8 @@
 use crate::cli::Common;
 use crate::cli::common::print;
 use anyhow::Result;
-use noisyor::network::Network;
-use noisyor::report::{MAX_DEPTH, TopicTree, largest_topics, topic_tree};
+use noisyor::network::{MAX_DEPTH, Network};
+use noisyor::report::{TopicTree, largest_topics, topic_tree};
 use noisyor::run::{Figures, RunConfig, Trained};
 use serde_json::json;
 use std::path::Path;

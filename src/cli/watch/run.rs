@@ -115,8 +115,8 @@ impl Watched {
     pub(super) fn standing_line(&self) -> String {
         let resume = || format!("to continue: noisyor train --resume {}", self.path.display());
         match &self.standing {
-            Standing::GoesOn(process) if process.is_empty() => "going on".into(),
-            Standing::GoesOn(process) => format!("going on (process {process})"),
+            Standing::GoesOn(process) if process.is_empty() => "running".into(),
+            Standing::GoesOn(process) => format!("running (process {process})"),
             Standing::Ended(how) if how == "interrupted" => format!("interrupted; {}", resume()),
             Standing::Ended(how) => how.clone(),
             Standing::Stopped => format!("stopped before its end; {}", resume()),
@@ -126,7 +126,7 @@ impl Watched {
     /// All of it for programs.
     pub(super) fn state(&self) -> Value {
         let (standing, process) = match &self.standing {
-            Standing::GoesOn(process) => ("going on", process.parse::<u64>().ok()),
+            Standing::GoesOn(process) => ("running", process.parse::<u64>().ok()),
             Standing::Ended(how) => (how.as_str(), None),
             Standing::Stopped => ("stopped", None),
         };

@@ -372,14 +372,14 @@ impl<M: Machine> DeviceEStep<M> {
             }
             (_, Some((n_blocks, size))) if n_blocks > 1 && self.options.limits.chunk_size > 1 => {
                 self.options.limits.chunk_size = (size.min(self.options.limits.chunk_size) / 2).max(1);
-                (self.on_warning)(&format!("{fault}; going on with chunks of half the size"));
+                (self.on_warning)(&format!("{fault}; continuing with chunks of half the size"));
                 self.cache.clear();
                 self.machine.clear();
                 Ok(())
             }
             (_, Some(_)) if self.n_sets > 1 => {
                 self.n_sets = 1;
-                (self.on_warning)(&format!("{fault}; going on with one chunk at a time"));
+                (self.on_warning)(&format!("{fault}; continuing with one chunk at a time"));
                 self.machine.clear();
                 Ok(())
             }

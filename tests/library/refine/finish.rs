@@ -1,7 +1,7 @@
 //! What becomes of topics in the end: empty ones go, others have names.
 
 use super::*;
-use noisyor::report::name_topics;
+use noisyor::structure::name_topics;
 
 #[test]
 fn topics_that_lead_to_no_token_are_left_out() {

@@ -2,8 +2,8 @@
 
 use super::*;
 use noisyor::corpus::{Docs, align};
-use noisyor::network::{Init, Names};
-use noisyor::train::{Prior, PriorOptions, topic_marginals};
+use noisyor::network::{Init, Names, topic_marginals};
+use noisyor::train::{Prior, PriorOptions};
 use noisyor::update::{Extended, UpdateOptions, extend, joined_tokens};
 
 /// Documents of each half.

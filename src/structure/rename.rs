@@ -1,10 +1,7 @@
-//! Names of topics from the words they switch on.
+//! Names of topics of a network from the words they switch on, after training.
 
-use super::layers::top_tokens;
-use super::top_words;
-use crate::network::Network;
-use crate::structure::telling;
-use crate::train::topic_marginals;
+use super::settle::telling;
+use crate::network::{Network, token_marginals, top_tokens, top_words};
 use rustc_hash::FxHashSet;
 
 /// Words of a name; more where two topics would have the same.
@@ -46,18 +43,6 @@ fn telling_words(network: &Network, base: &[f64], topic: usize, most: usize) -> 
     let mut scored: Vec<(f64, u32)> = all.map(score).filter(|(score, _)| *score > 0.0).collect();
     scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     scored.iter().take(most).map(|&(_, token)| network.names.of(token).to_owned()).collect()
-}
-
-/// The probability of every token where nothing is observed, as if its parents were independent.
-fn token_marginals(network: &Network) -> Vec<f64> {
-    let (graph, weights) = (&network.graph, &network.weights);
-    let on = topic_marginals(graph, weights);
-    let log_off = |node: usize| -> f64 {
-        let parents = graph.parents(node).iter().zip(&weights.edge[graph.edges_into(node)]);
-        parents.map(|(&parent, w)| (on[parent as usize] * (-w).exp_m1()).ln_1p()).sum::<f64>()
-            - weights.leak[node]
-    };
-    (graph.n_topics()..graph.n_nodes()).map(|token| -log_off(token).exp_m1()).collect()
 }
 
 fn name_by(network: &mut Network, topics: &[u32], words_of: &dyn Fn(&Network, usize) -> Vec<String>) {
