@@ -150,7 +150,10 @@ def check_outputs(folder, name, topics):
     assert table.schema.names == ["doc", "topic", "q"], table.schema
     assert table.schema.types == [pa.string(), pa.string(), pa.float32()], table.schema
     assert table.schema.metadata[b"noisyor.docs"] == str(len(docs)).encode(), table.schema.metadata
-    assert list(zip(*(table[column].to_numpy() for column in table.schema.names))) == rows
+    # A document without topics has a row without the two.
+    padded = [row for doc in docs for row in (
+        [(doc["doc"], topic, float(np.float32(q))) for topic, q in doc["topics"].items()] or [(doc["doc"], None, None)])]
+    assert list(zip(*(table[column].to_pylist() for column in table.schema.names))) == padded
 
     matrix = sp.load_npz(folder / f"{name}.npz")
     assert (matrix.format, matrix.dtype, matrix.shape) == ("csr", np.float32, (len(docs), len(topics))), matrix
@@ -161,6 +164,9 @@ def check_outputs(folder, name, topics):
         for topic, q in doc["topics"].items():
             expected[i, column[topic]] = q
     assert matrix.nnz == len(rows)
+    names, ids = ((folder / f"{name}.npz").with_suffix(f".npz.{what}.txt") for what in ["topics", "ids"])
+    assert names.read_text(encoding="utf-8").splitlines() == topics, names
+    assert len(ids.read_text(encoding="utf-8").splitlines()) == len(docs), ids
     assert np.array_equal(matrix.toarray(), expected)
     return len(rows)
 

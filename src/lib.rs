@@ -20,6 +20,7 @@
 //! | run the E-step, on the CPU or a GPU | [`estep`]: [`estep::EStep`], [`estep::cpu::CpuEStep`], `estep::gpu` |
 //! | find the topics of documents | [`infer::run`], [`infer::Inference`] |
 //! | estimate likelihoods | [`likelihood::estimate`] |
+//! | find the topics of cases with certainty, with unknown tokens | [`posterior`]: [`posterior::Engine`] |
 //! | tell what was learned | [`report::topic_tree`], [`explain::Explainer`] |
 //!
 //! `examples/` has a program for training and inference in memory, one with an E-step loop of its own, one that scores the documents of
@@ -72,6 +73,7 @@ mod local;
 mod markup;
 pub mod network;
 mod npy;
+pub mod posterior;
 pub mod report;
 pub mod run;
 mod sealed;

@@ -30,6 +30,8 @@ pub enum Stream {
     Likelihood(u64),
     /// Where a mixture's components begin.
     Mixture,
+    /// Samples of the topics of one case, for its posterior.
+    Posterior(u64),
 }
 
 /// The generator of one stream.
@@ -47,6 +49,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Renew(round) => (9, round),
         Stream::Likelihood(doc) => (10, doc),
         Stream::Mixture => (11, 0),
+        Stream::Posterior(case) => (12, case),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

@@ -119,7 +119,7 @@ fn same_fault(strict: Result<()>, faults: &[String]) {
 /// Whether documents in memory are those that were read; of text, how many there are.
 fn same_corpus(corpus: &Corpus, documents: &[Document]) {
     assert_eq!(corpus.n_docs(), documents.len());
-    for (at, Document { tokens, words, text, id, label }) in documents.iter().enumerate() {
+    for (at, Document { tokens, words, text, id, label, .. }) in documents.iter().enumerate() {
         assert_eq!(corpus.label(at).unwrap_or(""), label);
         assert!(corpus.id(at) == id.as_str() || id.is_empty());
         let found = corpus.tokens(at);

@@ -28,7 +28,7 @@ impl EStep for Wrong {
         "wrong".to_owned()
     }
 
-    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let (q_wrong, silent) = (self.q, self.silent);
         let mut forward = sink.map(|sink| {
             move |results: &DocResults<'_>| {

@@ -103,6 +103,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let mut contenders = args.contenders(common)?;
     let monitor = interruptible(common)?;
     let (input, network, corpus) = args.inputs(&monitor, common)?;
+    corpus.all_known("bench")?;
     let alignment = align(&corpus, &network.names.tokens);
     let n_docs = args.docs.map_or(corpus.n_docs(), |docs| corpus.n_docs().min(docs as usize));
     let items = Item::each(&(0..n_docs as u32).collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use noisyor::Error;
 use noisyor::corpus::native::{self, NativeWriter};
-use noisyor::corpus::{Ingested, Sink, VocabFile, ingest, reading_warnings};
+use noisyor::corpus::{Corpus, Ingested, Others, Sink, VocabFile, ingest, reading_warnings};
 use noisyor::files::folder_of;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -98,11 +98,11 @@ fn convert(args: &ConvertArgs, output: &Path, common: &Common) -> Result<()> {
             "docs": corpus.n_docs(), "empty_docs": ingested.n_empty, "tokens": corpus.n_tokens(),
             "occurrences": corpus.n_occurrences(), "words": ingested.n_words, "phrases": ingested.n_phrases,
             "stop_words": ingested.n_stop, "unknown": ingested.n_unknown, "bytes": n_bytes, "seconds": seconds,
-            "output": output,
+            "unknown_docs": ingested.n_docs_unknown, "unknown_values": corpus.n_unknown(), "output": output,
         });
         return print(format_args!("{result}\n"));
     }
-    print(summary(&ingested, corpus.n_tokens(), corpus.n_occurrences()))?;
+    print(summary(&ingested, &corpus))?;
     common.say(format_args!("{:.1} MB in {seconds:.2} s -> {}", n_bytes as f64 / 1e6, output.display()));
     Ok(())
 }
@@ -130,8 +130,14 @@ impl Output {
 }
 
 impl Sink for Output {
-    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> noisyor::Result<()> {
-        self.corpus.push(tokens, id, label)
+    fn push_state(
+        &mut self,
+        present: &mut Vec<u32>,
+        others: &mut Others,
+        id: &str,
+        label: &str,
+    ) -> noisyor::Result<()> {
+        self.corpus.push_state(present, others, id, label)
     }
 
     fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> noisyor::Result<()> {
@@ -148,11 +154,18 @@ impl Sink for Output {
     }
 }
 
-fn summary(ingested: &Ingested, n_tokens: usize, n_occurrences: usize) -> String {
+fn summary(ingested: &Ingested, corpus: &Corpus) -> String {
+    let (n_tokens, n_occurrences) = (corpus.n_tokens(), corpus.n_occurrences());
     let Ingested { n_docs, n_empty, n_words, n_phrases, n_stop, .. } = ingested;
     let per_doc = n_occurrences as f64 / (*n_docs).max(1) as f64;
     let mut text =
         format!("{n_docs} documents ({n_empty} empty), {n_tokens} tokens, {per_doc:.1} a document\n");
+    if corpus.has_unknown() {
+        let n_unknown = corpus.n_unknown();
+        let share = 100.0 * n_unknown as f64 / (corpus.n_docs() * n_tokens).max(1) as f64;
+        let n_docs = ingested.n_docs_unknown;
+        text += &format!("{n_unknown} values are unknown ({share:.4} %), in {n_docs} documents\n");
+    }
     if *n_words > 0 {
         text += &format!("from {n_words} different words");
         if *n_phrases > 0 {

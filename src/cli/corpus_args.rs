@@ -5,7 +5,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use noisyor::corpus::read::{Column, Columns, STDIN};
 use noisyor::corpus::{
-    Alignment, Corpus, CorpusSource, Df, Format, IngestOptions, Place, ReadOptions, WordRequest,
+    Alignment, Corpus, CorpusSource, Df, Format, IngestOptions, Place, ReadOptions, Unlisted, WordRequest,
     matching_warnings, reading_warnings,
 };
 use noisyor::monitor::Monitor;
@@ -38,6 +38,10 @@ pub(crate) struct CorpusArgs {
     /// SVMlight: columns count from 0, not from 1
     #[arg(long)]
     zero_based: bool,
+    /// What tokens are that a document does not list, as unanswered questions: with unknown, 5:0 in SVMlight is absent, 5:1
+    /// present, and every column without a value unknown
+    #[arg(long, value_name = "STATE", value_parser = ["absent", "unknown"], default_value = "absent")]
+    unlisted: String,
     /// Vocabulary: names of the columns where tokens are numbered, else the only tokens that are kept; a text file with a name a
     /// line, a native corpus or a model
     #[arg(long, value_name = "FILE")]
@@ -74,6 +78,7 @@ impl CorpusArgs {
                 separator: self.separator,
             },
             zero_based: self.zero_based,
+            unlisted: if self.unlisted == "unknown" { Unlisted::Unknown } else { Unlisted::Absent },
             n_names: None,
         }
     }

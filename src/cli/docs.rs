@@ -69,6 +69,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let monitor = interruptible(common)?;
     let documents = args.read(&network, common, &monitor)?;
     let (docs, parts) = (documents.docs(), documents.parts());
+    docs.all_known("docs")?;
     let mut estep = args.backend.open(common)?;
     docs.corpus().give_back_pages();
     let verifying = Verifying::start(docs.corpus(), &monitor);

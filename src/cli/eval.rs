@@ -5,7 +5,7 @@ use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
-use noisyor::corpus::{Baseline, Docs, Verifying, token_frequency};
+use noisyor::corpus::{Baseline, Docs, Verifying, known_share, token_frequency};
 use noisyor::estep::{DocResults, Params};
 use noisyor::files::AtomicFile;
 use noisyor::infer::{self, Task};
@@ -93,8 +93,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     common.say_estep(&stats);
     let exact = if args.exact {
         let progress = Progress::start(common, &monitor, "enumerating", docs.n_docs() as u64);
-        let tokens: Vec<Vec<u32>> = (0..docs.n_docs()).map(|doc_ix| docs.tokens(doc_ix).collect()).collect();
-        let exact = exact::log_likelihood(&network.graph, &network.weights, &tokens, &monitor)?;
+        let exact = exact::log_likelihood_of(&network.graph, &network.weights, &docs, &monitor)?;
         drop(progress);
         Some(exact)
     } else {
@@ -118,7 +117,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let means = estimates.as_ref().and_then(Estimates::means);
     let doc_ixs: Vec<u32> = (0..n_docs as u32).collect();
     let frequency = token_frequency(&docs, &doc_ixs, network.graph.n_tokens());
-    let baseline = Baseline::new(&frequency, &frequency, n_docs);
+    let told = known_share(&docs, &doc_ixs, network.graph.n_tokens());
+    let baseline = Baseline::among_told(&frequency, &told, &frequency, n_docs);
     if common.json {
         let mut result = json!({
             "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,

@@ -104,11 +104,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let model = model_file(&args.model)?;
     args.check_outputs(&model)?;
-    let network = load_model(&model)?;
+    let mut network = load_model(&model)?;
     let why =
         args.why.as_deref().map(|topic| find_topic(&network, topic).map_err(hint_at_search)).transpose()?;
     let monitor = interruptible(common)?;
-    let document = Document::read(&args, &network, common, &monitor)?;
+    let mut document = Document::read(&args, &network, common, &monitor)?;
+    document.leave_out_unmeasured(&mut network)?;
     monitor.go_on()?;
     let explainer = Explainer::new(&network, &options)?;
     let progress = Progress::open(common, &monitor, "explaining");

@@ -23,6 +23,7 @@ mod infer;
 mod man;
 mod model;
 mod plan;
+mod posterior;
 mod progress;
 mod report;
 mod synth;
@@ -61,6 +62,7 @@ enum Command {
     Compare(compare::Args),
     Infer(infer::Args),
     Eval(eval::Args),
+    Posterior(Box<posterior::Args>),
     Topics(topics::Args),
     Docs(docs::Args),
     Explain(Box<explain::Args>),
@@ -102,6 +104,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Compare(args) => compare::run(args, &common),
         Command::Infer(args) => infer::run(args, &common),
         Command::Eval(args) => eval::run(args, &common),
+        Command::Posterior(args) => posterior::run(*args, &common),
         Command::Topics(args) => topics::run(args, &common),
         Command::Docs(args) => docs::run(args, &common),
         Command::Explain(args) => explain::run(*args, &common),

@@ -88,6 +88,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if !subject.no_docs.is_empty() {
         common.warn(&subject.no_docs);
     }
+    subject.docs.as_ref().map_or(Ok(()), |docs| docs.docs().all_known("report"))?;
     let gathered =
         subject.docs.as_ref().map(|docs| args.gather(&subject, docs, common, &monitor)).transpose()?;
     let docs = subject.docs.as_ref().map(Documents::docs).zip(gathered);

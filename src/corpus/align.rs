@@ -1,6 +1,6 @@
 //! Matching a corpus with a model: by token name where the corpus has names, else by number.
 
-use super::{Corpus, RELEASE_DOCS};
+use super::{Corpus, Listed, RELEASE_DOCS};
 use crate::error::{Error, Result};
 use crate::faults::shown;
 use rayon::prelude::*;
@@ -152,7 +152,7 @@ impl Alignment {
 
     /// The corpus seen with the model's token numbers.
     pub fn docs<'a>(&'a self, corpus: &'a Corpus) -> Docs<'a> {
-        Docs { corpus, alignment: self }
+        Docs { corpus, alignment: self, shadows: false }
     }
 }
 
@@ -161,6 +161,8 @@ impl Alignment {
 pub struct Docs<'a> {
     corpus: &'a Corpus,
     alignment: &'a Alignment,
+    /// Whether unknown tokens are given by their shadows (src/estep/unknown.rs).
+    shadows: bool,
 }
 
 impl<'a> Docs<'a> {
@@ -169,12 +171,87 @@ impl<'a> Docs<'a> {
         self.corpus.n_docs()
     }
 
-    /// The tokens of a document that the model knows.
+    /// The tokens of a document that the model knows: those that are present.
     #[inline]
     pub fn tokens(&self, doc_ix: usize) -> impl Iterator<Item = u32> + 'a {
         let alignment = self.alignment;
         let tokens = self.corpus.tokens(doc_ix).iter();
-        tokens.map(move |&token| alignment.token(token)).filter(|&token| token != UNKNOWN)
+        let present = tokens.map(move |&token| alignment.token(token)).filter(|&token| token != UNKNOWN);
+        present.chain(self.shadows_of(doc_ix))
+    }
+
+    /// The same documents, where unknown tokens are given, too, by their shadows: number T + i for token i of T.
+    pub(crate) fn with_shadows(self) -> Self {
+        Self { shadows: true, ..self }
+    }
+
+    /// The shadows of a document's unknown tokens, if they are given.
+    #[inline]
+    fn shadows_of(&self, doc_ix: usize) -> std::vec::IntoIter<u32> {
+        let mut unknown = Vec::new();
+        if self.shadows {
+            Self { shadows: false, ..*self }.unknown(doc_ix, &mut unknown);
+            unknown.iter_mut().for_each(|token| *token += self.alignment.n_tokens);
+        }
+        unknown.into_iter()
+    }
+
+    /// Whether any document may have unknown tokens, other than by shadows. Takes no time.
+    pub fn has_unknown(&self) -> bool {
+        self.corpus.has_unknown() && !self.shadows
+    }
+
+    /// What a document lists beside its present tokens: whether the rest is unknown (else absent), and the tokens that the model
+    /// knows. Two documents with the same tokens and the same of this are identical.
+    pub(crate) fn listed(&self, doc_ix: usize) -> (bool, impl Iterator<Item = u32> + 'a) {
+        let alignment = self.alignment;
+        let other = self.corpus.state(doc_ix).other;
+        let (Listed::Unknown(tokens) | Listed::Absent(tokens)) = other;
+        let known = tokens.iter().map(move |&token| alignment.token(token)).filter(|&token| token != UNKNOWN);
+        (matches!(other, Listed::Absent(_)), known)
+    }
+
+    /// The model's tokens that are unknown in a document, ascending; `out` is emptied first. A token that the corpus has no column
+    /// for is unknown in a document whose unlisted tokens are.
+    pub fn unknown(&self, doc_ix: usize, out: &mut Vec<u32>) {
+        let (rest_unknown, listed) = self.listed(doc_ix);
+        self.listed_or_rest(doc_ix, listed, rest_unknown, out);
+    }
+
+    /// The model's tokens that are absent from a document, ascending; `out` is emptied first. A token that the corpus has no column
+    /// for is absent from a document whose unlisted tokens are.
+    pub fn absent(&self, doc_ix: usize, out: &mut Vec<u32>) {
+        let (rest_unknown, listed) = self.listed(doc_ix);
+        self.listed_or_rest(doc_ix, listed, !rest_unknown, out);
+    }
+
+    /// The listed tokens, or else all that are neither listed nor present.
+    fn listed_or_rest(
+        &self,
+        doc_ix: usize,
+        listed: impl Iterator<Item = u32>,
+        rest: bool,
+        out: &mut Vec<u32>,
+    ) {
+        out.clear();
+        if !rest {
+            out.extend(listed);
+            out.sort_unstable();
+            return;
+        }
+        let mut left_out: Vec<u32> = listed.chain(self.tokens(doc_ix)).collect();
+        left_out.sort_unstable();
+        let mut left_out = left_out.into_iter().peekable();
+        out.extend((0..self.alignment.n_tokens).filter(|token| left_out.next_if_eq(token).is_none()));
+    }
+
+    /// Refuses documents with unknown tokens, for what does not take them; `what` is what would.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] where there are such documents.
+    pub fn all_known(&self, what: &str) -> Result<()> {
+        self.corpus.all_known(what)
     }
 
     /// The corpus behind.
@@ -183,21 +260,61 @@ impl<'a> Docs<'a> {
     }
 }
 
-/// The share of the given documents that hold each model token.
+/// The share of the given documents that hold each model token, among those in which it is known.
 pub fn token_frequency(docs: &Docs<'_>, doc_ixs: &[u32], n_tokens: usize) -> Vec<f64> {
-    let mut counts = vec![0u64; n_tokens];
-    for docs_of_slice in doc_ixs.chunks(RELEASE_DOCS) {
-        for &doc_ix in docs_of_slice {
-            docs.tokens(doc_ix as usize).for_each(|token| counts[token as usize] += 1);
-        }
-        docs.corpus().release();
+    let counts = Counts::of(docs, doc_ixs, n_tokens);
+    let share = |(&present, known): (&u64, u64)| present as f64 / known.max(1) as f64;
+    counts.present.iter().zip(counts.known()).map(share).collect()
+}
+
+/// The share of the given documents in which each model token is known, present or absent.
+pub fn known_share(docs: &Docs<'_>, doc_ixs: &[u32], n_tokens: usize) -> Vec<f64> {
+    if !docs.has_unknown() {
+        return vec![1.0; n_tokens];
     }
-    counts.iter().map(|&count| count as f64 / doc_ixs.len().max(1) as f64).collect()
+    let n_docs = doc_ixs.len().max(1) as f64;
+    Counts::of(docs, doc_ixs, n_tokens).known().map(|known| known as f64 / n_docs).collect()
+}
+
+/// In how many documents tokens are present, and in how many known.
+struct Counts {
+    present: Vec<u64>,
+    /// Documents in which an unlisted token is absent.
+    n_rest_absent: u64,
+    /// What each token has more, or fewer.
+    more_known: Vec<i64>,
+}
+
+impl Counts {
+    fn of(docs: &Docs<'_>, doc_ixs: &[u32], n_tokens: usize) -> Self {
+        let mut counts = Self { present: vec![0; n_tokens], n_rest_absent: 0, more_known: vec![0; n_tokens] };
+        for docs_of_slice in doc_ixs.chunks(RELEASE_DOCS) {
+            docs_of_slice.iter().for_each(|&doc_ix| counts.add(docs, doc_ix as usize));
+            docs.corpus().release();
+        }
+        counts
+    }
+
+    fn add(&mut self, docs: &Docs<'_>, doc_ix: usize) {
+        docs.tokens(doc_ix).for_each(|token| self.present[token as usize] += 1);
+        let (rest_unknown, listed) = docs.listed(doc_ix);
+        if rest_unknown {
+            docs.tokens(doc_ix).chain(listed).for_each(|token| self.more_known[token as usize] += 1);
+        } else {
+            self.n_rest_absent += 1;
+            listed.for_each(|token| self.more_known[token as usize] -= 1);
+        }
+    }
+
+    fn known(&self) -> impl Iterator<Item = u64> {
+        self.more_known.iter().map(|&more| self.n_rest_absent.saturating_add_signed(more))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::Others;
 
     fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
         names.map(str::to_owned).to_vec()
@@ -214,6 +331,42 @@ mod tests {
                 "{named:?}"
             );
         }
+    }
+
+    #[test]
+    fn states_in_the_tokens_of_a_model() {
+        let mut corpus = Corpus::default();
+        let mut push = |present: &[u32], tokens: &[u32], rest_unknown| {
+            let mut others = Others { tokens: tokens.to_vec(), rest_unknown };
+            corpus.push_state(&mut present.to_vec(), &mut others, "", "").unwrap();
+        };
+        push(&[0], &[], false);
+        push(&[0], &[1, 3], false);
+        push(&[1], &[0, 3], true);
+        push(&[], &[], true);
+        // The corpus has c, b, x, a; the model a, b, c, d.
+        corpus.set_token_names(["c", "b", "x", "a"]);
+        let model = names(["a", "b", "c", "d"]);
+        let alignment = align(&corpus, &model);
+        let docs = alignment.docs(&corpus);
+        let (mut unknown, mut absent) = (vec![9], vec![9]);
+        for (doc_ix, of_unknown, of_absent) in
+            [(0, &[][..], &[0, 1, 3][..]), (1, &[0, 1], &[3]), (2, &[3], &[0, 2]), (3, &[0, 1, 2, 3], &[])]
+        {
+            docs.unknown(doc_ix, &mut unknown);
+            docs.absent(doc_ix, &mut absent);
+            assert_eq!((&*unknown, &*absent), (of_unknown, of_absent), "{doc_ix}");
+        }
+        assert!(docs.has_unknown());
+        assert_eq!(token_frequency(&docs, &[0, 1, 2, 3], 4), [0.0, 0.5, 2.0 / 3.0, 0.0]);
+        assert_eq!(known_share(&docs, &[0, 1, 2, 3], 4), [0.5, 0.5, 0.75, 0.5]);
+        let told = docs.all_known("train").unwrap_err().to_string();
+        assert!(told.contains("3 of 4 documents have unknown values, which 'train' does not"), "{told}");
+        let ordinary = Corpus::from_tokens([vec![0]]);
+        let alignment = align(&ordinary, &model);
+        assert!(
+            alignment.docs(&ordinary).all_known("train").is_ok() && !alignment.docs(&ordinary).has_unknown()
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::ingest::{Coverage, Nowhere};
 use super::read::{ReadOptions, Tokens, open};
 use super::text::{split_words, to_lower_case};
-use super::{Corpus, Document, IngestOptions, Ingested, native};
+use super::unknown_count::UnknownCount;
+use super::{Corpus, Document, IngestOptions, Ingested, Others, native};
 use crate::error::{Error, Result};
 use crate::faults::{Check, Faults, shown};
 use crate::monitor::Monitor;
@@ -48,6 +49,16 @@ pub struct Summary {
     pub top_labels: Vec<(String, u64)>,
     /// Tokens that stand in a document more than once, and count once.
     pub repeated_tokens: u64,
+    /// Documents in which tokens are unknown, neither present nor absent.
+    pub unknown_docs: u64,
+    /// Unknown values over all documents and tokens.
+    pub unknown_values: u64,
+    /// Unknown values as a share of documents times tokens.
+    pub unknown_share: f64,
+    /// Tokens that no document tells anything of.
+    pub unknown_tokens: usize,
+    /// One of them, by name or number.
+    pub unknown_token: Option<String>,
 }
 
 /// Quantiles of the documents' lengths.
@@ -131,16 +142,18 @@ fn check_stream(
         if !reader.read(&mut document, &mut |fault| faults.take(fault))? {
             *lacking = coverage.map(Coverage::finish).unwrap_or_default();
             *notes = reader.notes();
+            count.name_columns(reader.tokens());
             return Ok(());
         }
         if let Some(coverage) = &mut coverage {
             coverage.add(&document)?;
         }
         to_lower_case(&mut document.text);
-        let Document { tokens, words, text, id, label } = &mut document;
+        let Document { tokens, words, others, other_words, text, id, label } = &mut document;
         words.iter().for_each(|word| tokens.push(count.number(word)));
+        other_words.iter().for_each(|word| others.tokens.push(count.number(word)));
         split_words(text, |word, _| tokens.push(count.number(word)));
-        count.add(tokens, id, label);
+        count.add(tokens, others, id, label);
         monitor.docs_done.fetch_add(1, Ordering::Relaxed);
         monitor.go_on()?;
     }
@@ -150,14 +163,17 @@ fn check_native(corpus: &Corpus, count: &mut Count, monitor: &Monitor) -> Result
     corpus.verify()?;
     count.opened = true;
     count.summary.vocabulary = Some(corpus.n_tokens());
-    let mut tokens = Vec::new();
+    let (mut tokens, mut others) = (Vec::new(), Others::default());
     for doc_ix in 0..corpus.n_docs() {
+        let state = corpus.state(doc_ix);
         tokens.clear();
-        tokens.extend_from_slice(corpus.tokens(doc_ix));
-        count.add(&mut tokens, corpus.own_id(doc_ix), corpus.label(doc_ix).unwrap_or(""));
+        tokens.extend_from_slice(state.present);
+        others.copy(state.other);
+        count.add(&mut tokens, &mut others, corpus.own_id(doc_ix), corpus.label(doc_ix).unwrap_or(""));
         monitor.docs_done.fetch_add(1, Ordering::Relaxed);
         monitor.go_on()?;
     }
+    count.column_names = corpus.token_names().map(|names| names.iter().map(str::to_owned).collect());
     Ok(())
 }
 
@@ -171,6 +187,9 @@ struct Count {
     labels: FxHashMap<String, u64>,
     /// Hashes of the ids so far.
     ids: FxHashSet<u64>,
+    unknown: UnknownCount,
+    /// The tokens' names, where the file has columns with names.
+    column_names: Option<Vec<String>>,
 }
 
 impl Count {
@@ -183,17 +202,33 @@ impl Count {
         number
     }
 
-    fn add(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) {
+    fn name_columns(&mut self, tokens: Tokens<'_>) {
+        if let Tokens::Numbers { names, .. } = tokens {
+            self.column_names = names.map(<[String]>::to_vec);
+        }
+    }
+
+    /// A token as the file calls it.
+    fn name(&self, token: u32) -> String {
+        let word = || self.number_of.iter().find(|(_, number)| **number == token).map(|(word, _)| &**word);
+        let names = self.column_names.as_ref();
+        match names.map_or_else(word, |names| names.get(token as usize).map(String::as_str)) {
+            Some(name) => format!("'{}'", shown(name)),
+            None => format!("number {token}"),
+        }
+    }
+
+    fn add(&mut self, tokens: &mut Vec<u32>, others: &mut Others, id: &str, label: &str) {
         let summary = &mut self.summary;
         let n_all = tokens.len();
-        tokens.sort_unstable();
-        tokens.dedup();
+        others.sort_with(tokens);
         summary.repeated_tokens += (n_all - tokens.len()) as u64;
         summary.docs += 1;
         summary.empty_docs += u64::from(tokens.is_empty());
         summary.occurrences += tokens.len() as u64;
         *self.lengths.entry(tokens.len()).or_default() += 1;
         self.seen.extend(tokens.iter());
+        self.unknown.add(tokens, others);
         if !id.is_empty() {
             summary.ids += 1;
             summary.repeated_ids += u64::from(!self.ids.insert(FxBuildHasher.hash_one(id)));
@@ -209,10 +244,17 @@ impl Count {
     }
 
     fn finish(self) -> Summary {
-        let Self { mut summary, seen, lengths, labels, .. } = self;
+        let n_tokens = self.summary.vocabulary.unwrap_or_else(|| self.unknown.n_tokens(&self.seen));
+        let never_known = self.unknown.never_known(n_tokens);
+        let unknown_token = never_known.1.map(|token| self.name(token));
+        let Self { mut summary, seen, lengths, labels, unknown, .. } = self;
         summary.tokens = seen.len();
-        let size = summary.docs as f64 * summary.vocabulary.unwrap_or(seen.len()) as f64;
-        summary.density = if size > 0.0 { summary.occurrences as f64 / size } else { 0.0 };
+        let size = summary.docs as f64 * n_tokens as f64;
+        let share = |n: u64| if size > 0.0 { n as f64 / size } else { 0.0 };
+        summary.density = share(summary.occurrences);
+        (summary.unknown_docs, summary.unknown_values) = (unknown.n_docs, unknown.n_values(n_tokens));
+        summary.unknown_share = share(summary.unknown_values);
+        (summary.unknown_tokens, summary.unknown_token) = (never_known.0, unknown_token);
         let quantile = |share: f64| {
             let rank = (share * summary.docs as f64).ceil().max(1.0) as u64;
             let mut n_docs = 0;
@@ -241,7 +283,7 @@ impl Count {
 
 /// What a corpus may have but hardly should.
 fn notes(summary: &Summary) -> Vec<String> {
-    let Summary { docs, empty_docs, repeated_ids, repeated_tokens, .. } = summary;
+    let Summary { docs, empty_docs, repeated_ids, repeated_tokens, unknown_tokens, .. } = summary;
     let mut notes = Vec::new();
     let mut note = |wanted: bool, text: String| wanted.then(|| notes.push(text));
     note(*docs == 0, "there are no documents".into());
@@ -250,6 +292,11 @@ fn notes(summary: &Summary) -> Vec<String> {
     note(
         *repeated_tokens > 0,
         format!("{repeated_tokens} tokens stand in their document already; they count once"),
+    );
+    let example = summary.unknown_token.as_deref().unwrap_or_default();
+    note(
+        *unknown_tokens > 0,
+        format!("{unknown_tokens} tokens are unknown in every document, for example {example}"),
     );
     notes
 }
@@ -263,6 +310,11 @@ impl fmt::Display for Summary {
             None => writeln!(f, "tokens      {}", self.tokens)?,
         }
         writeln!(f, "occurrences {} (density {:.4} %)", self.occurrences, 100.0 * self.density)?;
+        if self.unknown_docs > 0 {
+            let share = 100.0 * self.unknown_share;
+            let (values, docs) = (self.unknown_values, self.unknown_docs);
+            writeln!(f, "unknown     {values} values ({share:.4} %), in {docs} documents")?;
+        }
         writeln!(f, "lengths     {min} to {max}; quarters {p25}, {median}, {p75}; nine tenths {p90}")?;
         writeln!(f, "ids         {}", if self.ids > 0 { self.ids.to_string() } else { "none".into() })?;
         if self.labelled == 0 {

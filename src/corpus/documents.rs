@@ -1,7 +1,7 @@
 //! Documents as CSR, in memory or in a mapped file, with ids, labels and token names where there are any.
 
 use super::column::{Column, Strings};
-use super::{Sink, native};
+use super::{Others, Sink, native};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use memmap2::Mmap;
@@ -22,6 +22,10 @@ pub struct Corpus {
     /// Where each document's tokens end.
     pub(super) doc_ends: Column<u64>,
     pub(super) tokens: Column<u32>,
+    /// What documents list beside their present tokens, and where each list ends, with its kind in the highest bit
+    /// ([`Others`]); both are empty where no document has unknown tokens.
+    pub(super) others: Column<u32>,
+    pub(super) other_ends: Column<u64>,
     pub(super) n_tokens: u32,
     pub(super) token_names: Option<Strings>,
     /// Empty, or one a document; an empty text is none.
@@ -36,7 +40,7 @@ pub(super) struct Mapped {
     pub(super) path: PathBuf,
     pub(super) map: Arc<Mmap>,
     /// XXH3 of the sections that [`Corpus::fingerprint`] is about, as the header has them.
-    pub(super) checksums: [u64; 4],
+    pub(super) checksums: Vec<u64>,
     /// Whether all of it has been compared with its checksums.
     pub(super) verified: AtomicBool,
     /// Whether pages that were read are given back.
@@ -44,9 +48,14 @@ pub(super) struct Mapped {
 }
 
 impl Sink for Corpus {
-    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()> {
-        Self::push(self, tokens, id, label);
-        Ok(())
+    fn push_state(
+        &mut self,
+        present: &mut Vec<u32>,
+        others: &mut Others,
+        id: &str,
+        label: &str,
+    ) -> Result<()> {
+        Self::push_state(self, present, others, id, label)
     }
 
     fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> Result<()> {
@@ -64,8 +73,17 @@ impl Corpus {
     pub fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) {
         tokens.sort_unstable();
         tokens.dedup();
+        if self.has_unknown() {
+            let end = self.others.len() as u64;
+            self.other_ends.to_mut().push(end);
+        }
+        self.push_present(tokens, id, label);
+    }
+
+    /// Adds a document's present tokens, which are ascending.
+    pub(super) fn push_present(&mut self, tokens: &[u32], id: &str, label: &str) {
         self.n_tokens = self.n_tokens.max(tokens.last().map_or(0, |last| last.saturating_add(1)));
-        self.tokens.to_mut().extend(&*tokens);
+        self.tokens.to_mut().extend(tokens);
         let doc_ix = self.n_docs();
         for (list, value) in [(&mut self.ids, id), (&mut self.labels, label)] {
             if !value.is_empty() || !list.is_empty() {
@@ -117,8 +135,8 @@ impl Corpus {
         self.mapped.as_ref().map_or_else(
             || {
                 let names = self.token_names.as_ref().map_or(0, texts);
-                4 * self.tokens.len()
-                    + 8 * self.doc_ends.len()
+                4 * (self.tokens.len() + self.others.len())
+                    + 8 * (self.doc_ends.len() + self.other_ends.len())
                     + texts(&self.ids)
                     + texts(&self.labels)
                     + names
@@ -170,14 +188,19 @@ impl Corpus {
             || {
                 let (none, names) = (Strings::default(), &self.token_names);
                 let names = names.as_ref().unwrap_or(&none);
-                [
-                    XxHash3_64::oneshot(bytemuck::cast_slice(&self.tokens)),
-                    XxHash3_64::oneshot(bytemuck::cast_slice(&self.doc_ends)),
-                    XxHash3_64::oneshot(bytemuck::cast_slice(&names.ends)),
-                    XxHash3_64::oneshot(&names.bytes),
-                ]
+                let mut parts: Vec<&[u8]> = vec![
+                    bytemuck::cast_slice(&self.tokens),
+                    bytemuck::cast_slice(&self.doc_ends),
+                    bytemuck::cast_slice(&names.ends),
+                    &names.bytes,
+                ];
+                if self.has_unknown() {
+                    parts.push(bytemuck::cast_slice(&self.others));
+                    parts.push(bytemuck::cast_slice(&self.other_ends));
+                }
+                parts.into_iter().map(XxHash3_64::oneshot).collect()
             },
-            |mapped| mapped.checksums,
+            |mapped| mapped.checksums.clone(),
         );
         let all = [checksums.as_slice(), &[self.n_tokens.into()]].concat();
         XxHash3_64::oneshot(bytemuck::cast_slice(&all))
@@ -244,6 +267,8 @@ impl PartialEq for Corpus {
     fn eq(&self, other: &Self) -> bool {
         self.doc_ends[..] == other.doc_ends[..]
             && self.tokens[..] == other.tokens[..]
+            && self.others[..] == other.others[..]
+            && self.other_ends[..] == other.other_ends[..]
             && self.n_tokens == other.n_tokens
             && self.token_names == other.token_names
             && (0..self.n_docs())

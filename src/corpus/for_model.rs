@@ -79,9 +79,10 @@ pub fn matching_warnings(
     }
     if let Some(example) = alignment.absent_example.as_ref().filter(|_| ingested.named_columns) {
         warnings.push(format!(
-            "there is no column for {} of the model's {} tokens (for example '{example}'); no document has them",
+            "there is no column for {} of the model's {} tokens (for example '{example}'); no document {} them",
             alignment.n_absent,
-            model_tokens.len()
+            model_tokens.len(),
+            if corpus.has_unknown() { "tells of" } else { "has" }
         ));
     }
     let is_unnamed = corpus.token_names().is_none() && corpus.n_occurrences() > 0;

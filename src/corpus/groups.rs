@@ -28,6 +28,9 @@ impl Item {
         let hash = |doc_ix: u32| {
             let mut hash = FxHasher::default();
             docs.tokens(doc_ix as usize).for_each(|token| hash.write_u32(token));
+            let (rest_unknown, listed) = docs.listed(doc_ix as usize);
+            hash.write_u8(rest_unknown.into());
+            listed.for_each(|token| hash.write_u32(token));
             hash.finish()
         };
         // In the order of the file, so that little of a mapped one is wanted at a time.
@@ -50,8 +53,7 @@ impl Item {
                 n_read = 0;
             }
             for &(_, doc_ix) in alike {
-                let same =
-                    |item: &&mut Self| docs.tokens(item.doc_ix as usize).eq(docs.tokens(doc_ix as usize));
+                let same = |item: &&mut Self| identical(docs, item.doc_ix as usize, doc_ix as usize);
                 match items[first..].iter_mut().find(same) {
                     Some(item) => item.count += 1,
                     None => items.push(Self { doc_ix, count: 1 }),
@@ -60,5 +62,40 @@ impl Item {
         }
         items.sort_unstable_by_key(|item| item.doc_ix);
         items
+    }
+}
+
+/// Whether every token of the model is in the same state in two documents.
+fn identical(docs: &Docs<'_>, a: usize, b: usize) -> bool {
+    let ((rest_of_a, listed_in_a), (rest_of_b, listed_in_b)) = (docs.listed(a), docs.listed(b));
+    docs.tokens(a).eq(docs.tokens(b)) && rest_of_a == rest_of_b && listed_in_a.eq(listed_in_b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::{Corpus, Others, align};
+
+    #[test]
+    fn documents_that_differ_in_what_is_unknown_are_not_identical() {
+        let mut corpus = Corpus::default();
+        for (tokens, rest_unknown) in [
+            (&[][..], false),
+            (&[1], false),
+            (&[1], true),
+            (&[], true),
+            (&[1], true),
+            (&[], false),
+            (&[3], false),
+        ] {
+            let mut others = Others { tokens: tokens.to_vec(), rest_unknown };
+            corpus.push_state(&mut vec![0], &mut others, "", "").unwrap();
+        }
+        // The model does not know token 3, so that the last document is as the first.
+        let model: Vec<String> = ["0", "1", "2"].map(str::to_owned).to_vec();
+        let alignment = align(&corpus, &model);
+        let items = Item::shared(&alignment.docs(&corpus), &[0, 1, 2, 3, 4, 5, 6]);
+        let counts: Vec<(u32, u32)> = items.iter().map(|item| (item.doc_ix, item.count)).collect();
+        assert_eq!(counts, [(0, 3), (1, 1), (2, 2), (3, 1)]);
     }
 }

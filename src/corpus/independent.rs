@@ -16,12 +16,19 @@ impl Baseline {
     /// Of documents that hold each token with the frequency `held`, where it has the frequency `known` in `n_docs` documents that
     /// the probabilities come from: `sum_t f_t log p_t + (1 - f_t) log(1 - p_t)`.
     pub fn new(held: &[f64], known: &[f64], n_docs: usize) -> Self {
+        Self::among_told(held, &vec![1.0; held.len()], known, n_docs)
+    }
+
+    /// The same where each token is told of a share of the documents, `told`, and unknown in the others: those count for nothing.
+    /// `held` is then the frequency among documents that tell it.
+    pub fn among_told(held: &[f64], told: &[f64], known: &[f64], n_docs: usize) -> Self {
         let least = UNSEEN_DOCS / n_docs.max(1) as f64;
-        let token = |(&f, &p): (&f64, &f64)| {
+        let token = |((&f, &told), &p): ((&f64, &f64), &f64)| {
             let p = p.clamp(least, 1.0 - least);
-            f * p.ln() + (1.0 - f) * (-p).ln_1p()
+            told * (f * p.ln() + (1.0 - f) * (-p).ln_1p())
         };
-        Self { mean: held.iter().zip(known).map(token).sum(), words: held.iter().sum() }
+        let words = held.iter().zip(told).map(|(f, told)| f * told).sum();
+        Self { mean: held.iter().zip(told).zip(known).map(token).sum(), words }
     }
 
     /// What a bound gains over it: nats a document, and bits a word (none where documents are empty).
@@ -53,6 +60,10 @@ mod tests {
         assert!((baseline.words - 1.0).abs() < 1e-12);
         let (gain, bits) = baseline.gain(baseline.mean + 2.0);
         assert!((gain - 2.0).abs() < 1e-12 && (bits.unwrap() - 2.0 / 2f64.ln()).abs() < 1e-12);
+        // The second document does not tell token 1, the third none.
+        let among = Baseline::among_told(&[1.0, 0.0], &[2.0 / 3.0, 1.0 / 3.0], &known, 10);
+        assert!((among.mean - (half + 0.99f64.ln() + half) / 3.0).abs() < 1e-12);
+        assert!((among.words - 2.0 / 3.0).abs() < 1e-12);
         assert_eq!(Baseline::new(&[0.0], &[0.5], 4).gain(0.0).1, None);
     }
 }

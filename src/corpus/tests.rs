@@ -234,3 +234,15 @@ fn a_fingerprint_is_the_same_in_memory_and_mapped_and_tells_corpora_apart() {
         assert_eq!(other.fingerprint(), mapped(&other, "z").fingerprint());
     }
 }
+
+#[test]
+fn reading_options_of_earlier_runs_take_what_is_unlisted_for_absent() {
+    let options = super::ReadOptions { unlisted: super::Unlisted::Unknown, ..Default::default() };
+    let mut saved = serde_json::to_value(&options).unwrap();
+    assert_eq!(saved["unlisted"], "unknown");
+    let read =
+        |saved: &serde_json::Value| serde_json::from_value::<super::ReadOptions>(saved.clone()).unwrap();
+    assert_eq!(read(&saved), options);
+    saved.as_object_mut().unwrap().remove("unlisted");
+    assert_eq!(read(&saved), super::ReadOptions::default());
+}

@@ -12,6 +12,7 @@ pub mod oracle;
 mod params;
 mod pieces;
 mod stats;
+mod unknown;
 
 pub use crate::monitor::Monitor;
 pub use on_lists::{OnLists, OnListsReader};
@@ -81,11 +82,23 @@ pub trait EStep {
     /// The backend's name, for people.
     fn name(&self) -> String;
 
-    /// Runs the E-step; `sink` gets per-document results where it is given.
+    /// Runs the E-step; `sink` gets per-document results where it is given. Unknown tokens are left out.
     ///
     /// # Errors
     ///
     /// [`Error::Numeric`](crate::Error::Numeric) on a weight or bound that is not finite,
     /// [`Error::Interrupted`](crate::Error::Interrupted) where the monitor says stop, what the backend and the sink fail with.
-    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats>;
+    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+        if work.docs.has_unknown() {
+            return unknown::run_with_shadows(work, |work| self.run_packed(work, sink));
+        }
+        self.run_packed(work, sink)
+    }
+
+    /// The same of documents as they are packed: every node of them is positive.
+    ///
+    /// # Errors
+    ///
+    /// As [`EStep::run`].
+    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats>;
 }

@@ -14,6 +14,8 @@ pub struct Params {
     pub slope: Vec<f32>,
     /// `beta - S` of every node (S is zero for tokens).
     pub bias: Vec<f32>,
+    /// `w0` of every token, for documents where it is unknown.
+    pub token_leak: Vec<f32>,
     /// What each topic adds to the free tail while it is outside H_d; zero unless the bound is `tail`.
     pub tail: Vec<f32>,
     /// q of each topic outside H_d; zero unless the bound is `tail`.
@@ -47,6 +49,7 @@ impl Params {
         let mut params = Self {
             edge: weights.edge.iter().map(|&w| w.max(WEIGHT_MIN) as f32).collect(),
             slope: (0..graph.n_nodes()).map(|node| exact::log1mexp_slope(leak(node)) as f32).collect(),
+            token_leak: (graph.n_topics()..graph.n_nodes()).map(|node| leak(node) as f32).collect(),
             tail: topics.iter().map(|&bias| exact::softplus(bias) as f32).collect(),
             tail_q: topics.iter().map(|&bias| exact::sigmoid(bias)).collect(),
             constant: topics.iter().map(|&bias| exact::softplus(bias)).sum::<f64>()

@@ -1,5 +1,6 @@
 //! The exact log-likelihood, by enumeration of all topic states. For checking bounds on small networks.
 
+use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::estep::Monitor;
 use crate::network::{Graph, Weights};
@@ -14,6 +15,13 @@ pub const MAX_TOPICS: usize = 22;
 /// Documents that share one pass over the states.
 const CHUNK_DOCS: usize = 32;
 
+/// What was seen of a document: tokens that are present, and tokens that nobody looked at.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    present: Vec<u32>,
+    unknown: Vec<u32>,
+}
+
 /// `log p(y)` of every document (lists of token numbers).
 pub fn log_likelihood(
     graph: &Graph,
@@ -21,6 +29,26 @@ pub fn log_likelihood(
     docs: &[Vec<u32>],
     monitor: &Monitor,
 ) -> Result<Vec<f64>> {
+    let seen = |present: &Vec<u32>| Seen { present: present.clone(), unknown: Vec::new() };
+    of_seen(graph, weights, &docs.iter().map(seen).collect::<Vec<_>>(), monitor)
+}
+
+/// The same of a corpus; unknown tokens are left out.
+pub fn log_likelihood_of(
+    graph: &Graph,
+    weights: &Weights,
+    docs: &Docs<'_>,
+    monitor: &Monitor,
+) -> Result<Vec<f64>> {
+    let seen = |doc_ix: usize| {
+        let mut unknown = Vec::new();
+        docs.unknown(doc_ix, &mut unknown);
+        Seen { present: docs.tokens(doc_ix).collect(), unknown }
+    };
+    of_seen(graph, weights, &(0..docs.n_docs()).map(seen).collect::<Vec<_>>(), monitor)
+}
+
+fn of_seen(graph: &Graph, weights: &Weights, docs: &[Seen], monitor: &Monitor) -> Result<Vec<f64>> {
     check_size(graph)?;
     let mut exact = Vec::with_capacity(docs.len());
     for chunk in docs.chunks(CHUNK_DOCS) {
@@ -44,12 +72,7 @@ pub fn check_size(graph: &Graph) -> Result<()> {
 
 /// The states are split by their high bits into parts that are summed on their own, then in order: the result
 /// does not depend on the number of threads.
-fn chunk_likelihood(
-    graph: &Graph,
-    weights: &Weights,
-    docs: &[Vec<u32>],
-    monitor: &Monitor,
-) -> Result<Vec<f64>> {
+fn chunk_likelihood(graph: &Graph, weights: &Weights, docs: &[Seen], monitor: &Monitor) -> Result<Vec<f64>> {
     let n_parts = 1usize << graph.n_topics().min(6);
     let part_states = (1usize << graph.n_topics()) / n_parts;
     let run_part = |part: usize| {
@@ -82,11 +105,13 @@ struct StateTerms {
     base: f64,
     /// log p(on) - log p(off) of every token.
     log_odds: Vec<f64>,
+    n_topics: usize,
 }
 
 impl StateTerms {
     fn set(&mut self, graph: &Graph, weights: &Weights, state: usize) {
         let is_on = |topic: usize| state >> topic & 1 == 1;
+        self.n_topics = graph.n_topics();
         self.activation.clone_from(&weights.leak);
         for topic in (0..graph.n_topics()).filter(|&topic| is_on(topic)) {
             for (&child, &edge) in graph.children(topic).iter().zip(graph.child_edges(topic)) {
@@ -100,7 +125,10 @@ impl StateTerms {
         self.log_odds.extend(tokens.iter().map(|&a| a + log1mexp(a)));
     }
 
-    fn log_joint(&self, doc: &[u32]) -> f64 {
-        self.base + doc.iter().map(|&token| self.log_odds[token as usize]).sum::<f64>()
+    fn log_joint(&self, doc: &Seen) -> f64 {
+        let present = doc.present.iter().map(|&token| self.log_odds[token as usize]);
+        // Off until seen: what was not looked at is taken back.
+        let unknown = doc.unknown.iter().map(|&token| self.activation[self.n_topics + token as usize]);
+        self.base + present.sum::<f64>() + unknown.sum::<f64>()
     }
 }

@@ -8,6 +8,9 @@ mod records;
 mod shard;
 
 pub use inference::{Inference, Job};
+pub(crate) use output::Target;
+#[cfg(feature = "parquet")]
+pub(crate) use output::parquet;
 pub use output::{OutputFormat, STDOUT, tsv_field};
 pub use shard::Shard;
 

@@ -47,6 +47,9 @@ pub(super) struct Joint {
     child_sums: Vec<f64>,
     constant: f64,
     n_topics: usize,
+    /// Unknown tokens of the document, and the nodes of the topics by their numbers.
+    unknown: Vec<u32>,
+    places: Vec<u32>,
 }
 
 impl Joint {
@@ -59,6 +62,8 @@ impl Joint {
             child_sums: Vec::new(),
             constant: 0.0,
             n_topics: network.graph.n_topics(),
+            unknown: Vec::new(),
+            places: Vec::new(),
         }
     }
 
@@ -76,6 +81,26 @@ impl Joint {
         self.child_sums.clear();
         self.child_sums.extend(nodes[..self.n_topics].iter().map(|node| sums.child_sums[node.id as usize]));
         self.constant = sums.constant;
+        docs.unknown(item.doc_ix as usize, &mut self.unknown);
+        if !self.unknown.is_empty() {
+            self.leave_out_unknown(network);
+        }
+    }
+
+    /// W0 and S count every token as absent until it is seen: those that nobody looked at are taken out.
+    fn leave_out_unknown(&mut self, network: &Network) {
+        self.places.resize(self.n_topics, 0);
+        for (place, node) in (0..).zip(&self.batch.nodes[..self.n_topics]) {
+            self.places[node.id as usize] = place;
+        }
+        for &token in &self.unknown {
+            let node = self.n_topics + token as usize;
+            self.constant += network.weights.leak[node];
+            let edges = network.graph.edges_into(node);
+            for (&parent, w) in network.graph.parents(node).iter().zip(&network.weights.edge[edges]) {
+                self.child_sums[self.places[parent as usize] as usize] -= w;
+            }
+        }
     }
 
     pub(super) fn n_topics(&self) -> usize {

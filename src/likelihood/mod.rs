@@ -170,10 +170,12 @@ pub fn estimate(
 
 /// Documents that differ, in order, and which of them every document is.
 fn distinct(docs: &Docs<'_>) -> (Vec<Item>, Vec<u32>) {
-    let mut seen: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
+    let mut seen: FxHashMap<(Vec<u32>, bool, Vec<u32>), u32> = FxHashMap::default();
     let (mut items, mut places) = (Vec::new(), Vec::with_capacity(docs.n_docs()));
     for doc_ix in 0..docs.n_docs() {
-        let place = *seen.entry(docs.tokens(doc_ix).collect()).or_insert(items.len() as u32);
+        let (rest_unknown, listed) = docs.listed(doc_ix);
+        let states = (docs.tokens(doc_ix).collect(), rest_unknown, listed.collect());
+        let place = *seen.entry(states).or_insert(items.len() as u32);
         if place as usize == items.len() {
             items.push(Item { doc_ix: doc_ix as u32, count: 0 });
         }

@@ -68,6 +68,7 @@ impl Mixture {
         options: &MixtureOptions,
         monitor: &Monitor,
     ) -> Result<Self> {
+        docs.all_known("mixture")?;
         let is_sound = options.smoothing.is_none_or(|smoothing| smoothing > 0.0 && smoothing.is_finite());
         if options.components == 0 || !is_sound || doc_ixs.is_empty() || n_tokens == 0 {
             let message = "a mixture needs documents, tokens, one component or more, and smoothing above 0";

@@ -45,6 +45,36 @@ impl Network {
         self.rebuild(edges, &dropped)
     }
 
+    /// Leaves tokens out, given ascending: the network of a document where they are unknown. Topics keep their numbers.
+    ///
+    /// # Errors
+    ///
+    /// A number that no token has.
+    pub fn leave_out_tokens(&mut self, tokens: &[u32]) -> Result<()> {
+        let (n_topics, n_tokens) = (self.graph.n_topics(), self.graph.n_tokens());
+        if let Some(token) = tokens.iter().find(|&&token| token as usize >= n_tokens) {
+            return Err(Error::Usage(format!("there is no token {token}: the network has {n_tokens}")));
+        }
+        let mut kept = vec![true; n_topics + n_tokens];
+        tokens.iter().for_each(|&token| kept[n_topics + token as usize] = false);
+        let n_before = |node: u32| {
+            node.checked_sub(n_topics as u32)
+                .map_or(0, |token| tokens.partition_point(|&other| other < token) as u32)
+        };
+        let is_kept = |edge: &(u32, u32)| kept[edge.1 as usize];
+        let edge_kept: Vec<bool> = self.graph.edges().map(|edge| is_kept(&edge)).collect();
+        let renumber = |(parent, child): (u32, u32)| (parent, child - n_before(child));
+        let edges: Vec<(u32, u32)> = self.graph.edges().filter(is_kept).map(renumber).collect();
+        let n_kept = kept[n_topics..].iter().filter(|&&kept| kept).count();
+        let (graph, _) = Graph::build(n_topics, n_kept, &edges, &|node| node.to_string())
+            .map_err(|fault| Error::Usage(fault.message))?;
+        keep(&mut self.weights.edge, &edge_kept);
+        keep(&mut self.weights.leak, &kept);
+        keep(&mut self.names.tokens, &kept[n_topics..]);
+        self.graph = graph;
+        Ok(())
+    }
+
     /// Makes one topic of several, which is on where any of them is: the first, the others go.
     ///
     /// Its leak is the sum of theirs, and so is the weight of the edge from each parent. A child is as likely where it is on as it was
@@ -183,6 +213,16 @@ a\tb\t1\nb\tc\t2\na\td\t0.5\nc\tx\t1.5\nd\tx\t0.7\nd\ty\t0.4\nb\ty\t3\n";
             edges.map(|((parent, child), &w)| (name(parent), name(child), w as f32)).chain(leaks).collect();
         all.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         all
+    }
+
+    #[test]
+    fn tokens_left_out() {
+        let mut smaller = network();
+        smaller.leave_out_tokens(&[0]).unwrap();
+        assert_eq!(smaller.names.tokens, ["y"]);
+        let kept: Vec<_> = weights(&network()).into_iter().filter(|(_, child, _)| child != "x").collect();
+        assert_eq!(weights(&smaller), kept);
+        assert!(smaller.leave_out_tokens(&[1]).is_err(), "there is but one");
     }
 
     fn weight(network: &Network, parent: &str, child: &str) -> Option<f32> {

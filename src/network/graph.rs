@@ -161,6 +161,21 @@ impl Graph {
         }
     }
 
+    /// The graph with a shadow of every token: one more token with the same parents, T places behind it. The numbers of nodes and edges
+    /// stay.
+    pub(crate) fn with_shadows(&self) -> Self {
+        let shadow = |(parent, child): (u32, u32)| (parent, child + self.n_tokens as u32);
+        let of_tokens = self.edges().skip(self.parent_offsets[self.n_topics] as usize);
+        let edges: Vec<(u32, u32)> = self.edges().chain(of_tokens.map(shadow)).collect();
+        let order: Vec<u32> = (0..edges.len() as u32).collect();
+        Self {
+            topic_order: self.topic_order.clone(),
+            colours: self.colours.clone(),
+            n_colours: self.n_colours,
+            ..Self::unsorted(self.n_topics, 2 * self.n_tokens, &edges, &order)
+        }
+    }
+
     /// Number of topics, K.
     pub fn n_topics(&self) -> usize {
         self.n_topics

@@ -5,7 +5,7 @@ use super::observer::{Level, Observer, Stage, staged};
 use super::source::NetworkSource;
 use super::start::{Start, Working};
 use super::{Run, Trained};
-use crate::corpus::{Baseline, Docs, Place, align, sample_network, token_frequency};
+use crate::corpus::{Baseline, Docs, Place, align, known_share, sample_network, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::Stats;
 use crate::infer;
@@ -112,7 +112,8 @@ fn baselines(inputs: &Inputs, n_tokens: usize) -> [Option<Baseline>; 2] {
     let known = frequency(&parts.train);
     [&parts.valid, &parts.test].map(|part| {
         let is_there = !part.is_empty();
-        is_there.then(|| Baseline::new(&frequency(part), &known, parts.train.len()))
+        let told = || known_share(&inputs.docs(), part, n_tokens);
+        is_there.then(|| Baseline::among_told(&frequency(part), &told(), &known, parts.train.len()))
     })
 }
 

@@ -110,6 +110,7 @@ impl<'a> Learner<'a> {
         options: &GraphOptions,
         monitor: &Monitor,
     ) -> Result<Self> {
+        docs.all_known("graph")?;
         options.check(tokens)?;
         let token_docs = Occurrences::of_docs(&docs, doc_ixs, tokens.len());
         if token_docs.n_occurrences() == 0 {

@@ -93,6 +93,16 @@ pub fn train_parts(
     monitor: &Monitor,
     on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
 ) -> Result<Outcome> {
+    // What changes the graph looks at single tokens, and would take unknown ones for absent.
+    for (is_asked, option) in [
+        (options.refine.is_some(), "refine"),
+        (options.renew.is_some(), "renew"),
+        (options.condense, "condense"),
+    ] {
+        if is_asked {
+            docs.all_known(option)?;
+        }
+    }
     let Parts { train: train_docs, valid, test } = parts;
     if train_docs.is_empty() {
         return Err(Error::Usage("the corpus has no documents to train on".into()));

@@ -240,6 +240,8 @@ fn the_result() {
             "stop_words",
             "tokens",
             "unknown",
+            "unknown_docs",
+            "unknown_values",
             "words"
         ]
     );
@@ -251,6 +253,8 @@ fn the_result() {
         ("stop_words", 3),
         ("tokens", 2),
         ("unknown", 0),
+        ("unknown_docs", 0),
+        ("unknown_values", 0),
         ("words", 3),
         ("bytes", folder.bytes("out.corpus").len() as u64),
     ] {

@@ -35,6 +35,7 @@ mod model;
 mod options;
 mod pages;
 mod plan;
+mod posterior;
 mod refine;
 mod report;
 mod resume;
@@ -47,6 +48,7 @@ mod synth;
 mod tensorboard;
 mod topics;
 mod train;
+mod unknown;
 mod update;
 mod watch;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use noisyor::batch::{Chunk, ChunkLimits, Chunks};
+use noisyor::corpus::Others;
 use noisyor::estep::device::twin::TwinMachine;
 use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
 use noisyor::synth::{Preset, Sampler};
@@ -60,6 +61,25 @@ impl Case {
     /// Item number `at` counts as often as `count` says.
     pub fn counts(mut self, count: impl Fn(usize) -> u32) -> Self {
         self.items.iter_mut().enumerate().for_each(|(at, item)| item.count = count(at));
+        self
+    }
+
+    /// Of every document tokens are unknown: a few that are listed, or all but a few.
+    pub fn with_unknown(mut self, seed: u64) -> Self {
+        let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+        let n_tokens = self.network.graph.n_tokens() as u32;
+        let mut corpus = Corpus::default();
+        for doc_ix in 0..self.corpus.n_docs() {
+            let rest_unknown = doc_ix % 7 == 3;
+            let mut present = self.corpus.tokens(doc_ix).to_vec();
+            present.retain(|_| rng.random_bool(0.7));
+            let listed =
+                (0..40).map(|_| rng.random_range(0..n_tokens)).filter(|token| !present.contains(token));
+            let mut others = Others { tokens: listed.collect(), rest_unknown };
+            corpus.push_state(&mut present, &mut others, "", "").unwrap();
+        }
+        self.alignment = align(&corpus, &self.network.names.tokens);
+        self.corpus = corpus;
         self
     }
 

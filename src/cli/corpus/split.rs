@@ -8,7 +8,7 @@ use anyhow::Result;
 use noisyor::Error;
 use noisyor::corpus::native::NativeWriter;
 use noisyor::corpus::reading_warnings;
-use noisyor::corpus::{Corpus, Parts, Sink, read, split};
+use noisyor::corpus::{Corpus, Others, Parts, Sink, read, split};
 use noisyor::monitor::Monitor;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -87,14 +87,17 @@ pub(super) fn run(args: Args, common: &Common) -> Result<()> {
 
 fn write_part(corpus: &Corpus, part: &[u32], path: &Path, monitor: &Monitor) -> Result<Option<NativeWriter>> {
     let mut writer = NativeWriter::create(path)?;
-    let mut tokens = Vec::new();
+    let (mut present, mut others) = (Vec::new(), Others::default());
     for &doc_ix in part {
         monitor.go_on()?;
         let doc_ix = doc_ix as usize;
-        tokens.clear();
-        tokens.extend_from_slice(corpus.tokens(doc_ix));
+        let state = corpus.state(doc_ix);
+        present.clear();
+        present.extend_from_slice(state.present);
+        others.copy(state.other);
         // A document without an id keeps its number in the whole corpus.
-        writer.push(&mut tokens, &corpus.id(doc_ix), corpus.label(doc_ix).unwrap_or(""))?;
+        let (id, label) = (corpus.id(doc_ix), corpus.label(doc_ix).unwrap_or(""));
+        writer.push_state(&mut present, &mut others, &id, label)?;
         monitor.docs_done.fetch_add(1, Ordering::Relaxed);
     }
     match corpus.token_names() {

@@ -21,6 +21,8 @@ pub(super) struct Document {
     /// Words that the model does not know, and those of them that say nothing by themselves.
     pub(super) unknown: Vec<String>,
     pub(super) stop_words: Vec<String>,
+    /// Tokens of which it is unknown whether they are present, ascending.
+    unmeasured: Vec<u32>,
 }
 
 /// A heading quotes so many characters of a text.
@@ -35,7 +37,14 @@ impl Document {
     ) -> Result<Self> {
         if let Some(text) = &args.text {
             let TextTokens { tokens, unknown, stop_words } = tokens_of_text(text, &network.names.tokens)?;
-            return Ok(Self { heading: quote(text), doc_ix: 0, tokens, unknown, stop_words });
+            return Ok(Self {
+                heading: quote(text),
+                doc_ix: 0,
+                tokens,
+                unknown,
+                stop_words,
+                unmeasured: vec![],
+            });
         }
         if let Some(names) = &args.tokens {
             return Ok(Self::of_names(names, network));
@@ -68,6 +77,7 @@ impl Document {
             tokens: Vec::new(),
             unknown: Vec::new(),
             stop_words: Vec::new(),
+            unmeasured: Vec::new(),
         };
         let number = |name: &str| tokens.iter().position(|token| token == name);
         for name in names {
@@ -101,8 +111,25 @@ impl Document {
         // What is explained must be what was written.
         corpus.verify()?;
         let tokens = docs.tokens(doc_ix).collect();
+        let mut unmeasured = Vec::new();
+        docs.unknown(doc_ix, &mut unmeasured);
         let heading = format!("document {}", corpus.id(doc_ix));
-        Ok(Self { heading, doc_ix: doc_ix as u32, tokens, unknown: Vec::new(), stop_words: Vec::new() })
+        let (unknown, stop_words) = (Vec::new(), Vec::new());
+        Ok(Self { heading, doc_ix: doc_ix as u32, tokens, unknown, stop_words, unmeasured })
+    }
+
+    /// Leaves the tokens that are unknown out of the network: they say nothing of the topics.
+    pub(super) fn leave_out_unmeasured(&mut self, network: &mut Network) -> Result<()> {
+        if self.unmeasured.is_empty() {
+            return Ok(());
+        }
+        let (n_unmeasured, n_tokens) = (self.unmeasured.len(), network.graph.n_tokens());
+        network.leave_out_tokens(&self.unmeasured)?;
+        for token in &mut self.tokens {
+            *token -= self.unmeasured.partition_point(|other| other < token) as u32;
+        }
+        self.heading += &format!(", {n_unmeasured} of {n_tokens} tokens unknown");
+        Ok(())
     }
 }
 

@@ -89,7 +89,9 @@ fn fill_batch(reader: &mut dyn Reader, batch: &mut DocumentBatch) -> Result<bool
         if !reader.read(document, &mut strict)? {
             return Ok(false);
         }
-        size += document.text.len() + document.words.n_bytes() + 4 * document.tokens.len();
+        let Document { tokens, words, others, other_words, text, .. } = &*document;
+        size += text.len() + words.n_bytes() + other_words.n_bytes();
+        size += 4 * (tokens.len() + others.tokens.len());
         batch.n_docs += 1;
     }
     Ok(true)

@@ -1,8 +1,8 @@
 //! What a vocabulary lacks of documents, as taking them in would count it, with nothing kept of them.
 
 use super::{Ingest, IngestOptions, Ingested, Numbers, Sink};
-use crate::corpus::Document;
 use crate::corpus::read::Tokens;
+use crate::corpus::{Document, Others};
 use crate::error::Result;
 use std::path::Path;
 
@@ -44,7 +44,7 @@ impl<'a> Coverage<'a> {
 }
 
 impl Sink for Nowhere {
-    fn push(&mut self, _tokens: &mut Vec<u32>, _id: &str, _label: &str) -> Result<()> {
+    fn push_state(&mut self, _: &mut Vec<u32>, _: &mut Others, _id: &str, _label: &str) -> Result<()> {
         Ok(())
     }
 

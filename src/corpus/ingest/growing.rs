@@ -2,7 +2,7 @@
 
 use super::Sink;
 use super::spill::no_room;
-use crate::corpus::{Corpus, native::NativeWriter};
+use crate::corpus::{Corpus, Others, native::NativeWriter};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::BufWriter;
@@ -43,11 +43,14 @@ impl Growing {
             Some(names) => writer.set_names(&mut names.iter())?,
             None => writer.set_n_tokens(corpus.n_tokens),
         }
-        let mut tokens = Vec::new();
+        let (mut present, mut others) = (Vec::new(), Others::default());
         for doc_ix in 0..corpus.n_docs() {
-            tokens.clear();
-            tokens.extend_from_slice(corpus.tokens(doc_ix));
-            writer.push(&mut tokens, corpus.own_id(doc_ix), corpus.label(doc_ix).unwrap_or(""))?;
+            let state = corpus.state(doc_ix);
+            present.clear();
+            present.extend_from_slice(state.present);
+            others.copy(state.other);
+            let label = corpus.label(doc_ix).unwrap_or("");
+            writer.push_state(&mut present, &mut others, corpus.own_id(doc_ix), label)?;
         }
         self.held = Held::File(Box::new(writer));
         Ok(())
@@ -55,9 +58,9 @@ impl Growing {
 }
 
 fn n_bytes(corpus: &Corpus) -> usize {
-    let Corpus { tokens, doc_ends, ids, labels, .. } = corpus;
-    let n_ends = doc_ends.len() + ids.len() + labels.len();
-    4 * tokens.len() + 8 * n_ends + ids.bytes.len() + labels.bytes.len()
+    let Corpus { tokens, doc_ends, others, other_ends, ids, labels, .. } = corpus;
+    let n_ends = doc_ends.len() + other_ends.len() + ids.len() + labels.len();
+    4 * (tokens.len() + others.len()) + 8 * n_ends + ids.bytes.len() + labels.bytes.len()
 }
 
 /// A failed read or write, by the folder of the file that has no name.
@@ -69,13 +72,19 @@ fn in_folder(folder: &Path, error: Error) -> Error {
 }
 
 impl Sink for Growing {
-    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()> {
+    fn push_state(
+        &mut self,
+        present: &mut Vec<u32>,
+        others: &mut Others,
+        id: &str,
+        label: &str,
+    ) -> Result<()> {
         let pushed = match &mut self.held {
-            Held::File(writer) => writer.push(tokens, id, label),
-            Held::Memory(corpus) => {
-                corpus.push(tokens, id, label);
-                if n_bytes(corpus) > self.limit { self.move_to_file() } else { Ok(()) }
-            }
+            Held::File(writer) => writer.push_state(present, others, id, label),
+            Held::Memory(corpus) => match corpus.push_state(present, others, id, label) {
+                Ok(()) if n_bytes(corpus) > self.limit => self.move_to_file(),
+                pushed => pushed,
+            },
         };
         pushed.map_err(|e| in_folder(&self.folder, e))
     }
@@ -103,7 +112,7 @@ mod tests {
     use super::*;
 
     /// Documents with ids and labels from the fifth on, with and without names for the tokens.
-    fn grown(limit: usize, named: bool) -> Corpus {
+    fn grown(limit: usize, named: bool, unknown: bool) -> Corpus {
         let mut growing = Growing::new(limit, std::env::temp_dir());
         match named {
             true => growing.set_names(&mut ["a", "b", "c", "d", "e", "f", "g"].into_iter()).unwrap(),
@@ -112,18 +121,24 @@ mod tests {
         for doc_ix in 0..40u32 {
             let mut tokens = vec![doc_ix % 7, doc_ix % 3, doc_ix % 7];
             let text = if doc_ix < 5 { String::new() } else { format!("document {doc_ix}") };
-            growing.push(&mut tokens, &text, &text).unwrap();
+            let mut others = Others::default();
+            if unknown && doc_ix % 4 > 1 {
+                others = Others { tokens: vec![6 - doc_ix % 2], rest_unknown: doc_ix % 8 > 4 };
+                tokens.retain(|&token| token < 5);
+            }
+            growing.push_state(&mut tokens, &mut others, &text, &text).unwrap();
         }
         growing.finish("it".as_ref()).unwrap()
     }
 
     #[test]
     fn a_corpus_is_the_same_in_memory_and_in_a_file() {
-        for named in [false, true] {
-            let whole = grown(usize::MAX, named);
+        for (named, unknown) in [(false, false), (true, false), (false, true), (true, true)] {
+            let whole = grown(usize::MAX, named, unknown);
+            assert_eq!(whole.has_unknown(), unknown);
             assert!(whole.mapped.is_none());
             for limit in [0, 60, 700] {
-                let other = grown(limit, named);
+                let other = grown(limit, named, unknown);
                 assert!(other.mapped.is_some() && other.is_verified());
                 assert!(other == whole && other.fingerprint() == whole.fingerprint(), "{limit}");
                 crate::corpus::native::verify(&other, other.mapped.as_ref().unwrap(), &|| true).unwrap();

@@ -20,7 +20,7 @@ pub use options::{IngestOptions, Ingested, Sink};
 use super::read::{Format, Reader, Tokens, open};
 use super::text::phrases::Neighbours;
 use super::vocabulary::{BREAK, Interner, WordOptions, choose};
-use super::{Corpus, Document, native};
+use super::{Corpus, Document, Others, native};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use batches::for_batches;
@@ -135,6 +135,7 @@ struct Ingest<'a> {
 #[derive(Default)]
 struct Buffers {
     sequence: Vec<u32>,
+    others: Others,
     joined: Vec<u32>,
     tokens: Vec<u32>,
     number_of_local: Vec<u32>,
@@ -263,17 +264,19 @@ impl<'a> Ingest<'a> {
         phrases: bool,
     ) -> Result<()> {
         for document in documents {
-            let Document { tokens, id, label, .. } = document;
+            let Document { tokens, others, id, label, .. } = document;
             match numbers {
                 Numbers::Unnamed => {
                     count_doc(&mut self.result)?;
                     self.result.n_empty += u64::from(tokens.is_empty());
                     self.result.n_known += tokens.len() as u64;
-                    self.sink.push(tokens, id, label)?;
+                    self.result.n_docs_unknown += u64::from(!others.is_none());
+                    self.sink.push_state(tokens, others, id, label)?;
                     continue;
                 }
                 Numbers::InOrder(n_tokens) => {
-                    if let Some(token) = tokens.iter().find(|token| *token >= n_tokens) {
+                    if let Some(token) = tokens.iter().chain(&others.tokens).find(|token| *token >= n_tokens)
+                    {
                         return Err(Error::Usage(format!(
                             "{}: a document has column {}, but the vocabulary only {n_tokens} names",
                             path.display(),
@@ -286,6 +289,9 @@ impl<'a> Ingest<'a> {
                         *token = number_of.get(*token as usize).copied().unwrap_or(BREAK);
                         self.result.n_unknown += u64::from(*token == BREAK);
                     }
+                    for token in &mut others.tokens {
+                        *token = number_of.get(*token as usize).copied().unwrap_or(BREAK);
+                    }
                 }
             }
             self.buffers.sequence.clear();
@@ -295,6 +301,7 @@ impl<'a> Ingest<'a> {
             } else {
                 self.buffers.sequence.append(tokens);
             }
+            std::mem::swap(&mut self.buffers.others, others);
             self.put(id, label)?;
         }
         Ok(())
@@ -311,9 +318,13 @@ impl<'a> Ingest<'a> {
                 let number = self.number(word)?;
                 self.buffers.number_of_local.push(number);
             }
-            for (sequence, document) in part.sequences().zip(&mut documents) {
-                let Buffers { sequence: numbers, number_of_local, .. } = &mut self.buffers;
+            for ((sequence, listed), document) in part.sequences().zip(part.others()).zip(&mut documents) {
+                let Buffers { sequence: numbers, others, number_of_local, .. } = &mut self.buffers;
                 numbers.clear();
+                others.clear();
+                others.rest_unknown = document.others.rest_unknown;
+                let number = |&local: &u32| number_of_local.get(local as usize).copied();
+                others.tokens.extend(listed.iter().filter_map(number));
                 for &local in sequence {
                     let number = number_of_local.get(local as usize).copied();
                     self.result.n_unknown += u64::from(number == Some(BREAK));
@@ -328,7 +339,7 @@ impl<'a> Ingest<'a> {
     /// Passes on the document whose words are in the buffer `sequence`.
     fn put(&mut self, id: &str, label: &str) -> Result<()> {
         match &self.plan {
-            None => self.spill.push(&self.buffers.sequence, id, label),
+            None => self.spill.push(&self.buffers.sequence, &self.buffers.others, id, label),
             Some(plan) => {
                 put(plan, self.sink, &mut self.result, &mut self.buffers, id, label)?;
                 let Self { result, interner, buffers, .. } = self;
@@ -362,9 +373,10 @@ impl<'a> Ingest<'a> {
         self.result.n_tokens = names.len() as u64;
         self.sink.set_names(&mut names.iter().map(String::as_str))?;
         let Self { spill, sink, result, buffers, .. } = &mut self;
-        spill.replay(|sequence, id, label| {
+        spill.replay(|sequence, others, id, label| {
             buffers.sequence.clear();
             buffers.sequence.extend(sequence);
+            buffers.others.clone_from(others);
             put(&plan, *sink, result, buffers, id, label)?;
             monitor.go_on()
         })?;
@@ -423,7 +435,7 @@ impl<'a> Ingest<'a> {
             return Ok(TokenMap::default());
         };
         let mut neighbours = Neighbours::default();
-        self.spill.replay(|sequence, _, _| {
+        self.spill.replay(|sequence, _, _, _| {
             neighbours.count(sequence);
             monitor.go_on()
         })?;
@@ -454,7 +466,10 @@ fn put(
     count_doc(result)?;
     result.n_empty += u64::from(buffers.tokens.is_empty());
     result.n_known += buffers.tokens.len() as u64;
-    sink.push(&mut buffers.tokens, id, label)
+    let Buffers { others, tokens, .. } = buffers;
+    others.tokens.retain_mut(|word| plan.token(*word).map(|token| *word = token).is_some());
+    result.n_docs_unknown += u64::from(!others.is_none());
+    sink.push_state(tokens, others, id, label)
 }
 
 /// Documents have numbers of 32 bits.

@@ -1,5 +1,6 @@
 //! What goes into taking files in, and what comes out.
 
+use crate::corpus::Others;
 use crate::corpus::read::ReadOptions;
 use crate::corpus::vocabulary::WordOptions;
 use crate::error::Result;
@@ -11,7 +12,21 @@ pub trait Sink {
     /// # Errors
     ///
     /// What the sink fails with.
-    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()>;
+    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()> {
+        self.push_state(tokens, &mut Others::default(), id, label)
+    }
+    /// Adds a document whose tokens are in three states.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`](crate::Error::Usage) where a token is in both lists, and what the sink fails with.
+    fn push_state(
+        &mut self,
+        present: &mut Vec<u32>,
+        others: &mut Others,
+        id: &str,
+        label: &str,
+    ) -> Result<()>;
     /// Names the tokens, in the order of their numbers.
     ///
     /// # Errors
@@ -40,6 +55,8 @@ pub struct Ingested {
     pub n_docs: u64,
     /// Documents in which no token is left.
     pub n_empty: u64,
+    /// Documents in which tokens are unknown, neither present nor absent.
+    pub n_docs_unknown: u64,
     /// Occurrences of words that are in the given vocabulary or in the one that was made, repeats included.
     pub n_known: u64,
     /// Occurrences of words that the given vocabulary lacks.

@@ -50,8 +50,12 @@ impl TokenMap {
             joined
         };
         tokens.clear();
-        let token = |word: &u32| self.token_of.get(*word as usize).copied().filter(|&token| token != BREAK);
-        tokens.extend(sequence.iter().filter_map(token));
+        tokens.extend(sequence.iter().filter_map(|&word| self.token(word)));
+    }
+
+    /// The token of a word, if it has one.
+    pub(super) fn token(&self, word: u32) -> Option<u32> {
+        self.token_of.get(word as usize).copied().filter(|&token| token != BREAK)
     }
 }
 
@@ -64,7 +68,7 @@ pub(super) fn document_frequency(
 ) -> Result<Vec<u64>> {
     let (mut df, mut last_doc) = (vec![0u64; n_all], vec![0u32; n_all]);
     let (mut doc, mut joined) = (0, Vec::new());
-    spill.replay(|sequence, _, _| {
+    spill.replay(|sequence, _, _, _| {
         doc += 1;
         join(sequence, &map.phrases, &mut joined);
         for &word in joined.iter().filter(|&&word| word != BREAK) {

@@ -16,6 +16,9 @@ pub(super) struct Tokenised {
     /// Numbers of the words of all documents, in order; [`BREAK`] where two do not follow each other directly.
     sequence: Vec<u32>,
     ends: Vec<usize>,
+    /// Numbers of what documents list beside their present words.
+    others: Vec<u32>,
+    other_ends: Vec<usize>,
     pub(super) n_stop: u64,
     pub(super) any_text: bool,
     /// Documents in scripts without spaces between words, where these cannot be told.
@@ -25,9 +28,18 @@ pub(super) struct Tokenised {
 impl Tokenised {
     /// The words of each document.
     pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        begins.zip(&self.ends).map(|(begin, &end)| &self.sequence[begin..end])
+        slices(&self.sequence, &self.ends)
     }
+
+    /// What each document lists beside them.
+    pub(super) fn others(&self) -> impl Iterator<Item = &[u32]> {
+        slices(&self.others, &self.other_ends)
+    }
+}
+
+fn slices<'a>(numbers: &'a [u32], ends: &'a [usize]) -> impl Iterator<Item = &'a [u32]> {
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    begins.zip(ends).map(|(begin, &end)| &numbers[begin..end])
 }
 
 /// Splits texts and takes lists of words as they are; breaks are noted if phrases are wanted.
@@ -45,18 +57,22 @@ fn tokenise_part(documents: &mut [Document], stop_words: &StopWords, phrases: bo
         words: Words::default(),
         sequence: Vec::new(),
         ends: Vec::new(),
+        others: Vec::new(),
+        other_ends: Vec::new(),
         n_stop: 0,
         any_text: false,
         n_unspaced: 0,
     };
     for document in documents.iter() {
-        let Tokenised { words, sequence, n_stop, .. } = &mut part;
+        let Tokenised { words, sequence, others, n_stop, .. } = &mut part;
         for word in document.words.iter() {
             sequence.push(*listed.entry(word).or_insert_with(|| words.push(word)));
             if phrases {
                 sequence.push(BREAK);
             }
         }
+        let number = |word| *listed.entry(word).or_insert_with(|| words.push(word));
+        others.extend(document.other_words.iter().map(number));
         split_words(&document.text, |word, follows| {
             let number =
                 in_text.entry(word).or_insert_with(|| (!stop_words.contains(word)).then(|| words.push(word)));
@@ -72,6 +88,7 @@ fn tokenise_part(documents: &mut [Document], stop_words: &StopWords, phrases: bo
             part.n_unspaced += u64::from(crate::corpus::text::is_mostly(&document.text));
         }
         part.ends.push(part.sequence.len());
+        part.other_ends.push(part.others.len());
     }
     part
 }

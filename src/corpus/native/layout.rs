@@ -1,4 +1,4 @@
-//! The header: little-endian, 248 bytes.
+//! The header: little-endian, 248 bytes; and in version 2, what stands at the end of the file.
 
 use bytemuck::{Pod, Zeroable};
 use twox_hash::XxHash3_64;
@@ -7,7 +7,10 @@ use twox_hash::XxHash3_64;
 compile_error!("the native corpus is mapped as it is, and its numbers are little-endian");
 
 pub(super) const MAGIC: [u8; 8] = *b"noisyorC";
+/// Every token of every document is present or absent.
 pub(super) const VERSION: u32 = 1;
+/// Tokens may be unknown: there are two more sections, and a [`Trailer`] that says where.
+pub(super) const VERSION_UNKNOWN: u32 = 2;
 /// Sections begin at multiples of this.
 pub(super) const ALIGN: u64 = 64;
 
@@ -27,10 +30,14 @@ pub(super) enum Section {
     /// u64 and bytes: names of the tokens; absent, or one a token.
     NameEnds,
     Names,
+    /// u32: what documents list beside their present tokens, ascending within each. Version 2.
+    Others,
+    /// u64: where each document's list ends; the highest bit tells what the list holds. Version 2.
+    OtherEnds,
 }
 
 impl Section {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Tokens,
         Self::DocEnds,
         Self::IdEnds,
@@ -39,6 +46,8 @@ impl Section {
         Self::Labels,
         Self::NameEnds,
         Self::Names,
+        Self::Others,
+        Self::OtherEnds,
     ];
 }
 
@@ -65,6 +74,24 @@ pub(super) struct Header {
     pub(super) places: [Place; 8],
     /// XXH3 of the header up to here.
     pub(super) checksum: u64,
+}
+
+/// The last bytes of a file of version 2: documents are written before it is known whether any has unknown tokens, so the header
+/// has no room for this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Trailer {
+    pub(super) places: [Place; 2],
+    /// XXH3 of the places.
+    pub(super) checksum: u64,
+}
+
+impl Trailer {
+    pub(super) const LEN: usize = size_of::<Self>();
+
+    pub(super) fn new(places: [Place; 2]) -> Self {
+        Self { places, checksum: XxHash3_64::oneshot(bytemuck::bytes_of(&places)) }
+    }
 }
 
 impl Header {

@@ -1,7 +1,8 @@
 //! Opening a native corpus, and verifying all of it.
 
-use super::layout::{ALIGN, Header, MAGIC, Section, VERSION};
+use super::layout::{ALIGN, Header, MAGIC, Place, Section, Trailer, VERSION, VERSION_UNKNOWN};
 use crate::corpus::column::{Column, MappedNumbers, Strings};
+use crate::corpus::state::{REST_UNKNOWN, first_common};
 use crate::corpus::{Corpus, documents::Mapped};
 use crate::error::{Error, Result};
 use bytemuck::AnyBitPattern;
@@ -79,14 +80,18 @@ pub(in crate::corpus) fn release(mapped: &Mapped) {
 
 const REMEDY: &str = "make the corpus again, or fetch it again";
 
-fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
+/// The header, and the places of the sections: those of version 1, or all.
+fn header_of(map: &Mmap) -> Result<(Header, Vec<Place>), String> {
     let bytes = map.get(..Header::LEN).ok_or_else(|| format!("cut short: {} bytes; {REMEDY}", map.len()))?;
     let header: Header = bytemuck::pod_read_unaligned(bytes);
     if header.magic != MAGIC {
         return Err(format!("not a native corpus; {REMEDY}"));
     }
-    if header.version != VERSION {
-        return Err(format!("version {} is not known; this program reads version {VERSION}", header.version));
+    if ![VERSION, VERSION_UNKNOWN].contains(&header.version) {
+        let version = header.version;
+        return Err(format!(
+            "version {version} is not known; this program reads versions {VERSION} and {VERSION_UNKNOWN}"
+        ));
     }
     if header.checksum != header.own_checksum() {
         return Err(format!("the header is damaged: its checksum is wrong; {REMEDY}"));
@@ -94,14 +99,35 @@ fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
     if header.file_len != map.len() as u64 {
         return Err(format!("{} bytes, but the header says {}; {REMEDY}", map.len(), header.file_len));
     }
+    let mut places = header.places.to_vec();
+    if header.version == VERSION_UNKNOWN {
+        let bytes = map.len().checked_sub(Trailer::LEN).and_then(|begin| map.get(begin..));
+        let bytes = bytes.ok_or_else(|| format!("cut short: {} bytes; {REMEDY}", map.len()))?;
+        let trailer: Trailer = bytemuck::pod_read_unaligned(bytes);
+        if trailer != Trailer::new(trailer.places) {
+            return Err(format!("the last bytes are damaged: their checksum is wrong; {REMEDY}"));
+        }
+        places.extend(trailer.places);
+    }
+    Ok((header, places))
+}
+
+fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
+    let (header, places) = header_of(&map)?;
     let map = Arc::new(map);
     let strings = |ends, bytes| {
-        Some(Strings { ends: column(&map, &header, ends)?, bytes: column(&map, &header, bytes)? })
+        Some(Strings { ends: column(&map, &places, ends)?, bytes: column(&map, &places, bytes)? })
     };
+    let mut summed = vec![Section::Tokens, Section::DocEnds, Section::NameEnds, Section::Names];
+    if header.version == VERSION_UNKNOWN {
+        summed.extend([Section::Others, Section::OtherEnds]);
+    }
     let corpus = (|| {
         Some(Corpus {
-            doc_ends: column(&map, &header, Section::DocEnds)?,
-            tokens: column(&map, &header, Section::Tokens)?,
+            doc_ends: column(&map, &places, Section::DocEnds)?,
+            tokens: column(&map, &places, Section::Tokens)?,
+            others: column(&map, &places, Section::Others)?,
+            other_ends: column(&map, &places, Section::OtherEnds)?,
             n_tokens: header.n_tokens,
             token_names: Some(strings(Section::NameEnds, Section::Names)?).filter(|_| header.named == 1),
             ids: strings(Section::IdEnds, Section::Ids)?,
@@ -109,8 +135,7 @@ fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
             mapped: Some(Arc::new(Mapped {
                 path: path.to_owned(),
                 map: Arc::clone(&map),
-                checksums: [Section::Tokens, Section::DocEnds, Section::NameEnds, Section::Names]
-                    .map(|section| header.places[section as usize].checksum),
+                checksums: summed.into_iter().map(|section| places[section as usize].checksum).collect(),
                 verified: false.into(),
                 gives_back: false.into(),
             })),
@@ -118,13 +143,15 @@ fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
     })();
     let corpus = corpus.ok_or_else(|| format!("a section does not lie within the file; {REMEDY}"))?;
     let each_or_none = |texts: &Strings, n: u64| texts.is_empty() || texts.len() as u64 == n;
-    let n_bytes = |section| header.places[section as usize].len;
+    let n_bytes = |section| places[section as usize].len;
+    let n_lists = if header.version == VERSION_UNKNOWN { header.n_docs } else { 0 };
     let names_unsaid = header.named == 0 && (n_bytes(Section::NameEnds) > 0 || n_bytes(Section::Names) > 0);
     if corpus.n_docs() as u64 != header.n_docs
         || corpus.n_occurrences() as u64 != header.n_occurrences
         || header.n_docs > u64::from(u32::MAX)
         || header.named > 1
         || names_unsaid
+        || corpus.other_ends.len() as u64 != n_lists
         || !each_or_none(&corpus.ids, header.n_docs)
         || !each_or_none(&corpus.labels, header.n_docs)
         || corpus.token_names.as_ref().is_some_and(|names| names.len() as u64 != u64::from(header.n_tokens))
@@ -134,8 +161,9 @@ fn from_map(path: &Path, map: Mmap) -> Result<Corpus, String> {
     Ok(corpus)
 }
 
-fn column<T: AnyBitPattern>(map: &Arc<Mmap>, header: &Header, section: Section) -> Option<Column<T>> {
-    let place = header.places[section as usize];
+/// A section; empty where the version has none of it.
+fn column<T: AnyBitPattern>(map: &Arc<Mmap>, places: &[Place], section: Section) -> Option<Column<T>> {
+    let Some(place) = places.get(section as usize) else { return Some(Column::default()) };
     let begin = usize::try_from(place.begin).ok()?;
     let end = begin.checked_add(usize::try_from(place.len).ok()?)?;
     MappedNumbers::new(map, begin..end).map(Column::Mapped)
@@ -150,16 +178,18 @@ pub(in crate::corpus) fn verify(
     go_on: &dyn Fn() -> bool,
 ) -> Result<(), String> {
     let map = &mapped.map;
-    let bytes = map.get(..Header::LEN).ok_or("cut short")?;
-    let header: Header = bytemuck::pod_read_unaligned(bytes);
-    let mut position = Header::LEN;
-    for section in Section::ALL {
-        let place = header.places[section as usize];
-        let (begin, end) = (place.begin as usize, (place.begin + place.len) as usize);
+    let (header, places) = header_of(map)?;
+    let padding_up_to = |position: usize, begin: usize| {
         let padding = map.get(position..begin).filter(|padding| padding.len() < ALIGN as usize);
         if padding.is_none_or(|padding| padding.iter().any(|&byte| byte != 0)) {
             return Err(format!("bytes between sections are damaged, before byte {begin}; {REMEDY}"));
         }
+        Ok(())
+    };
+    let mut position = Header::LEN;
+    for (section, place) in Section::ALL.into_iter().zip(places) {
+        let (begin, end) = (place.begin as usize, (place.begin + place.len) as usize);
+        padding_up_to(position, begin)?;
         let content = map.get(begin..end).ok_or("cut short")?;
         let mut hash = XxHash3_64::default();
         for piece in content.chunks(VERIFY_PIECE) {
@@ -171,10 +201,39 @@ pub(in crate::corpus) fn verify(
         }
         position = end;
     }
+    if header.version == VERSION_UNKNOWN {
+        padding_up_to(position, map.len() - Trailer::LEN)?;
+        position = map.len();
+    }
     if position != map.len() {
         return Err(format!("bytes after the last section; {REMEDY}"));
     }
     meaning(corpus, go_on).map_err(|message| format!("{message}; {REMEDY}"))
+}
+
+/// What documents list beside their present tokens.
+fn other_lists(corpus: &Corpus, go_on: &dyn Fn() -> bool) -> Result<(), String> {
+    let (mut begin, n_tokens) = (0, corpus.n_tokens() as u32);
+    for (doc_ix, &end) in corpus.other_ends.iter().enumerate() {
+        let end = (end & !REST_UNKNOWN) as usize;
+        let listed = corpus.others.get(begin..end);
+        let listed =
+            listed.ok_or_else(|| format!("the list of document {doc_ix} ends at {end}, out of order"))?;
+        if !listed.is_sorted_by(|a, b| a < b) || listed.last().is_some_and(|&last| last >= n_tokens) {
+            return Err(format!("the list of document {doc_ix} is not ascending numbers below {n_tokens}"));
+        }
+        if let Some(token) = first_common(corpus.tokens(doc_ix), listed) {
+            return Err(format!("token {token} of document {doc_ix} is in two states"));
+        }
+        begin = end;
+        if doc_ix % VERIFY_DOCS == 0 {
+            go_on().then_some(()).ok_or(STOPPED)?;
+        }
+    }
+    if begin != corpus.others.len() {
+        return Err(format!("the last list ends at {begin} of {} tokens", corpus.others.len()));
+    }
+    Ok(())
 }
 
 fn meaning(corpus: &Corpus, go_on: &dyn Fn() -> bool) -> Result<(), String> {
@@ -196,6 +255,7 @@ fn meaning(corpus: &Corpus, go_on: &dyn Fn() -> bool) -> Result<(), String> {
     if begin != corpus.n_occurrences() {
         return Err(format!("the last document ends at {begin} of {} tokens", corpus.n_occurrences()));
     }
+    other_lists(corpus, go_on)?;
     let texts = [("id", Some(&corpus.ids)), ("label", Some(&corpus.labels)), ("name", corpus.token_names())];
     for (what, texts) in texts.into_iter().filter_map(|(what, texts)| texts.map(|texts| (what, texts))) {
         if let Some(at) = texts.fault() {

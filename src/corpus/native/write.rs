@@ -1,9 +1,9 @@
 //! Writing a native corpus in one pass and little memory: tokens go to the file at once, everything else to files aside, which
 //! are added at the end.
 
-use super::layout::{ALIGN, Header, MAGIC, Place, Section, VERSION};
+use super::layout::{ALIGN, Header, MAGIC, Place, Trailer, VERSION, VERSION_UNKNOWN};
 use super::open::open_own;
-use crate::corpus::{Corpus, Sink};
+use crate::corpus::{Corpus, Others, Sink};
 use crate::error::{Error, Result};
 use crate::files::{self, AtomicFile};
 use std::fs::File;
@@ -17,8 +17,10 @@ pub struct NativeWriter<F = AtomicFile> {
     path: PathBuf,
     file: F,
     tokens: Sum,
-    /// The other sections, in order.
+    /// The other sections of version 1, in order.
     aside: [Aside; 7],
+    /// What documents list beside their present tokens, and the ends of the lists, from the first document with unknown tokens on.
+    others: Option<[Aside; 2]>,
     n_docs: u64,
     n_tokens: u32,
     named: bool,
@@ -75,6 +77,7 @@ impl<F: Write + Seek> NativeWriter<F> {
             file,
             tokens: Sum::default(),
             aside,
+            others: None,
             n_docs: 0,
             n_tokens: 0,
             named: false,
@@ -100,22 +103,41 @@ impl<F: Write + Seek> NativeWriter<F> {
         Ok(())
     }
 
+    fn put_others(&mut self, others: &Others) -> io::Result<()> {
+        if self.others.is_none() && others.is_none() {
+            return Ok(());
+        }
+        let [list, ends] = match &mut self.others {
+            Some(sections) => sections,
+            none => {
+                let mut ends = Aside::create(&self.path)?;
+                (0..self.n_docs).try_for_each(|_| ends.put(&0u64.to_le_bytes()))?;
+                none.insert([Aside::create(&self.path)?, ends])
+            }
+        };
+        list.put(bytemuck::cast_slice(&others.tokens))?;
+        ends.put(&others.end(list.sum.len / 4).to_le_bytes())
+    }
+
     fn finish(&mut self) -> io::Result<()> {
-        let mut places = [Place::default(); Section::ALL.len()];
+        let mut places = [Place::default(); 8];
         let mut position = (Header::LEN as u64).next_multiple_of(ALIGN);
-        let Self { file, aside, tokens, .. } = self;
+        let Self { file, aside, tokens, others, .. } = self;
         places[0] = Place { begin: position, len: tokens.len, checksum: tokens.hash.finish() };
         position += tokens.len;
         for (place, section) in places[1..].iter_mut().zip(aside) {
-            let padding = position.next_multiple_of(ALIGN) - position;
-            file.write_all(&[0; ALIGN as usize][..padding as usize])?;
-            position += padding;
-            *place = Place { begin: position, len: section.sum.len, checksum: section.sum.hash.finish() };
-            position += section.copy_to(file)?;
+            *place = section.append(file, &mut position)?;
+        }
+        let version = if others.is_some() { VERSION_UNKNOWN } else { VERSION };
+        if let Some([list, ends]) = others {
+            let places = [list.append(file, &mut position)?, ends.append(file, &mut position)?];
+            pad(file, &mut position)?;
+            file.write_all(bytemuck::bytes_of(&Trailer::new(places)))?;
+            position += Trailer::LEN as u64;
         }
         let mut header = Header {
             magic: MAGIC,
-            version: VERSION,
+            version,
             n_tokens: self.n_tokens,
             n_docs: self.n_docs,
             n_occurrences: self.tokens.len / 4,
@@ -131,11 +153,18 @@ impl<F: Write + Seek> NativeWriter<F> {
 }
 
 impl<F: Write + Seek> Sink for NativeWriter<F> {
-    fn push(&mut self, tokens: &mut Vec<u32>, id: &str, label: &str) -> Result<()> {
-        tokens.sort_unstable();
-        tokens.dedup();
-        self.n_tokens = self.n_tokens.max(tokens.last().map_or(0, |last| last.saturating_add(1)));
-        self.put(tokens, id, label).map_err(|e| Error::io(&self.path, e))
+    fn push_state(
+        &mut self,
+        present: &mut Vec<u32>,
+        others: &mut Others,
+        id: &str,
+        label: &str,
+    ) -> Result<()> {
+        others.check_with(present)?;
+        let last = present.last().max(others.tokens.last());
+        self.n_tokens = self.n_tokens.max(last.map_or(0, |last| last.saturating_add(1)));
+        let put = self.put_others(others).and_then(|()| self.put(present, id, label));
+        put.map_err(|e| Error::io(&self.path, e))
     }
 
     fn set_names(&mut self, names: &mut dyn Iterator<Item = &str>) -> Result<()> {
@@ -184,10 +213,21 @@ impl Aside {
         self.file.write_all(bytes)
     }
 
-    fn copy_to(&mut self, target: &mut impl Write) -> io::Result<u64> {
+    /// Adds the section to the file, whose end is at `position`.
+    fn append(&mut self, target: &mut impl Write, position: &mut u64) -> io::Result<Place> {
+        pad(target, position)?;
+        let place = Place { begin: *position, len: self.sum.len, checksum: self.sum.hash.finish() };
         self.file.flush()?;
         let file = self.file.get_mut();
         file.rewind()?;
-        io::copy(&mut file.take(self.sum.len), target)
+        *position += io::copy(&mut file.take(self.sum.len), target)?;
+        Ok(place)
     }
+}
+
+/// Zeros up to where the next section may begin.
+fn pad(file: &mut impl Write, position: &mut u64) -> io::Result<()> {
+    let padding = position.next_multiple_of(ALIGN) - *position;
+    *position += padding;
+    file.write_all(&[0; ALIGN as usize][..padding as usize])
 }

@@ -1,8 +1,8 @@
 //! Lines of `document token value`, numbered from one: what UCI bags of words and Matrix Market files are made of.
 
-use super::OnFault;
 use super::lines::{Lines, shown};
-use super::matrix::{Entries, check_density};
+use super::matrix::{Entries, check_density, entry};
+use super::{OnFault, Unlisted};
 use crate::error::Result;
 
 /// What stands behind document and token.
@@ -27,6 +27,7 @@ pub(super) struct Layout {
     pub(super) comment: Option<u8>,
     pub(super) n_documents: u32,
     pub(super) n_tokens: u32,
+    pub(super) unlisted: Unlisted,
 }
 
 /// The lines after a header that declares how many there are.
@@ -83,7 +84,7 @@ impl Entries for Coordinates {
     }
 }
 
-/// Document and token of a line, if its value is above zero.
+/// The entry of a line.
 fn parse_entry(line: &[u8], layout: &Layout) -> Result<Option<(u32, u32)>, String> {
     let mut rest = line;
     let (document, token) = (next_field(&mut rest), next_field(&mut rest));
@@ -93,7 +94,7 @@ fn parse_entry(line: &[u8], layout: &Layout) -> Result<Option<(u32, u32)>, Strin
     }
     let document = parse_id(document, layout.document, layout.n_documents)?;
     let token = parse_id(token, layout.token, layout.n_tokens)?;
-    Ok(is_present(value, layout.values)?.then_some((document, token)))
+    Ok(entry(document, token, is_present(value, layout.values)?, layout.unlisted))
 }
 
 fn wrong_fields(line: &[u8], layout: &Layout) -> String {

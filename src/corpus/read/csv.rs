@@ -1,21 +1,25 @@
 //! CSV: what separates the cells, and whether they are text or numbers, as the first line tells.
 
 use super::dense::Dense;
+use super::format::UNLISTED_TEXT;
 use super::lines::Lines;
 use super::records::Records;
 use super::table::{TEXT, Table};
-use super::{Column, Columns, Reader};
-use crate::error::Result;
+use super::{Column, Columns, ReadOptions, Reader, Unlisted};
+use crate::error::{Error, Result};
 
 /// Text if a column for it is chosen or called so, else numbers.
-pub(super) fn open(mut lines: Lines, columns: &Columns) -> Result<Box<dyn Reader>> {
+pub(super) fn open(mut lines: Lines, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    let columns = &options.columns;
     let first = first_line(&mut lines)?;
     let is_called_text = separator_of_names(first, &[TEXT], columns.separator).is_some();
-    Ok(if columns.text.is_some() || is_called_text {
-        Box::new(open_text(lines, columns)?)
-    } else {
-        Box::new(open_dense(lines, columns)?)
-    })
+    if columns.text.is_none() && !is_called_text {
+        return Ok(Box::new(open_dense(lines, options)?));
+    }
+    match options.unlisted {
+        Unlisted::Absent => Ok(Box::new(open_text(lines, columns)?)),
+        Unlisted::Unknown => Err(Error::Usage(UNLISTED_TEXT.into())),
+    }
 }
 
 /// A table with a column of text.
@@ -35,13 +39,13 @@ pub(super) fn open_text(mut lines: Lines, columns: &Columns) -> Result<Table> {
 }
 
 /// A table of numbers.
-pub(super) fn open_dense(mut lines: Lines, columns: &Columns) -> Result<Dense> {
+pub(super) fn open_dense(mut lines: Lines, options: &ReadOptions) -> Result<Dense> {
     let first = first_line(&mut lines)?;
     // The last one wins a tie: decimal commas stand between semicolons.
     let count = |separator: &u8| memchr::memchr_iter(*separator, first).count();
     let likely = [b',', b';', b'\t'].into_iter().max_by_key(count).filter(|s| count(s) > 0);
-    let separator = columns.separator.or(likely).unwrap_or(b',');
-    Dense::new(Records::quoted(lines, separator), columns)
+    let separator = options.columns.separator.or(likely).unwrap_or(b',');
+    Dense::new(Records::quoted(lines, separator), options)
 }
 
 /// A look at the first line that is not empty.

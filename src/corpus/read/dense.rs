@@ -1,9 +1,10 @@
-//! Dense 0/1 tables: a document a row, a token a column; values above zero mean present, and so do `true` and `yes`.
+//! Dense 0/1 tables: a document a row, a token a column; values above zero mean present, and so do `true` and `yes`. A cell
+//! that is empty, or has one of the usual words for a missing value, is unknown.
 
 use super::columns::{find, unique};
 use super::lines::{shown, utf8};
 use super::records::Records;
-use super::{Column, Columns, Document, OnFault, Reader, Tokens};
+use super::{Column, Document, OnFault, ReadOptions, Reader, Tokens, Unlisted};
 use crate::error::{Error, Result};
 use rustc_hash::FxHashMap;
 
@@ -18,6 +19,8 @@ pub(super) struct Dense {
     label: Option<usize>,
     n_cells: usize,
     n_tokens: u32,
+    /// With unknown, tokens without a column are unknown, too.
+    unlisted: Unlisted,
     any_row_read: bool,
     /// The first value of every column that is neither 0 nor 1, and its line; empty as long as there is none.
     odd: Vec<Option<(String, u64)>>,
@@ -25,7 +28,8 @@ pub(super) struct Dense {
 
 impl Dense {
     /// Reads the header, or has a look at the first row.
-    pub(super) fn new(records: Records, columns: &Columns) -> Result<Self> {
+    pub(super) fn new(records: Records, options: &ReadOptions) -> Result<Self> {
+        let columns = &options.columns;
         if columns.text.is_some() {
             return Err(Error::Usage(
                 "a dense table has no text; give either `text_column` or `format` dense".into(),
@@ -38,6 +42,7 @@ impl Dense {
             label: None,
             n_cells: 0,
             n_tokens: 0,
+            unlisted: options.unlisted,
             any_row_read: false,
             odd: Vec::new(),
         };
@@ -47,7 +52,7 @@ impl Dense {
         Ok(dense)
     }
 
-    fn take_first(&mut self, columns: &Columns) -> Result<(), String> {
+    fn take_first(&mut self, columns: &super::Columns) -> Result<(), String> {
         let first = self.records.names()?;
         self.n_cells = first.len();
         let all_values = self.records.cells().all(is_value);
@@ -91,6 +96,8 @@ impl Dense {
     /// Fills the document from the current row.
     fn fill(&mut self, document: &mut Document) -> Result<(), String> {
         let (mut n_cells, mut token, mut fault, mut n_faults, mut text) = (0, 0, None, 0, None);
+        let lists_absent = self.unlisted == Unlisted::Unknown;
+        document.others.rest_unknown = lists_absent;
         for (at, cell) in self.records.cells().enumerate() {
             n_cells += 1;
             if Some(at) == self.id || Some(at) == self.label {
@@ -103,17 +110,26 @@ impl Dense {
                 continue;
             }
             match cell {
-                b"0" => {}
+                b"0" if !lists_absent => {}
                 b"1" => document.tokens.push(token),
                 _ => match value(cell) {
                     Some(value) => {
-                        document.tokens.extend((value > 0.0).then_some(token));
+                        if value > 0.0 {
+                            document.tokens.push(token);
+                        } else if lists_absent {
+                            document.others.tokens.push(token);
+                        }
                         if value != 0.0 && value != 1.0 {
                             if self.odd.len() <= token as usize {
                                 self.odd.resize(token as usize + 1, None);
                             }
                             let here = || (shown(cell.trim_ascii()), self.records.number());
                             self.odd[token as usize].get_or_insert_with(here);
+                        }
+                    }
+                    None if is_missing(cell) => {
+                        if !lists_absent {
+                            document.others.tokens.push(token);
                         }
                     }
                     None => {
@@ -149,12 +165,7 @@ impl Dense {
 
     fn no_value(&self, at: usize, token: u32, cell: &[u8]) -> String {
         let column = self.column(at, token);
-        if cell.trim_ascii().is_empty() {
-            return format!(
-                "{column}: the cell is empty, which is no value; give 0 or 1, or take the row out"
-            );
-        }
-        format!("{column}: '{}' is not a finite number; give 0 or 1", shown(cell))
+        format!("{column}: '{}' is not a finite number; give 0 or 1, or nothing for unknown", shown(cell))
     }
 
     /// How to read a column as text: by name where there are names, as a number would make the first line a document; unless
@@ -225,9 +236,16 @@ fn value(cell: &[u8]) -> Option<f64> {
     }
 }
 
+/// Whether a cell has no value: it is empty, or says so in a usual word.
+fn is_missing(cell: &[u8]) -> bool {
+    const WORDS: [&str; 5] = ["", "na", "nan", "?", "null"];
+    let cell = cell.trim_ascii();
+    WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()))
+}
+
 /// Whether a cell of the first row can be of a document: a value, or what stands for a missing one.
 fn is_value(cell: &[u8]) -> bool {
-    cell.trim_ascii().is_empty() || number(cell).is_some() || value(cell).is_some()
+    is_missing(cell) || number(cell).is_some() || value(cell).is_some()
 }
 
 fn number(cell: &[u8]) -> Option<f64> {
@@ -243,7 +261,7 @@ fn is_text(cell: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{faults, mutations, read_all};
-    use super::super::{Column, Columns, Format, ReadOptions, Tokens, open_stream};
+    use super::super::{Column, Columns, Format, ReadOptions, Tokens, Unlisted, open_stream};
     use std::io::{Cursor, Write};
     use std::path::Path;
 
@@ -274,13 +292,33 @@ mod tests {
         assert_eq!(names(rows, &any()), (Some(3), None));
     }
 
+    /// Present tokens, listed ones, and whether the rest is unknown.
+    fn states(bytes: &[u8], options: &ReadOptions) -> Vec<(Vec<u32>, Vec<u32>, bool)> {
+        let (documents, faults) = read_all("a.csv", bytes, options).unwrap();
+        assert!(faults.is_empty(), "{faults:?}");
+        let state = |document: super::Document| {
+            (document.tokens, document.others.tokens, document.others.rest_unknown)
+        };
+        documents.into_iter().map(state).collect()
+    }
+
     #[test]
-    fn an_empty_cell_is_no_value() {
-        let told = "the cell is empty, which is no value; give 0 or 1, or take the row out";
-        assert_eq!(faults("a.csv", b"a,b\n1,\n0,1\n", &any()), [format!("a.csv:2: column 2 ('b'): {told}")]);
-        assert_eq!(faults("a.csv", b" ,1\n", &any()), [format!("a.csv:1: column 1: {told}")]);
-        let twice = faults("a.csv", b"id,a,b\nx,,\n", &any());
-        assert_eq!(twice, [format!("a.csv:2: column 2 ('a'): {told} (and 1 more in this row)")]);
+    fn a_cell_without_a_value_is_unknown() {
+        for missing in ["", " ", "NA", "na", "NaN", "nan", "?", "null", " Null ", "\"\""] {
+            let table = format!("id,a,b,c\nx,1,{missing},0\ny,0,1,{missing}\nz,0,0,1\n");
+            let expected = [(vec![0], vec![1], false), (vec![1], vec![2], false), (vec![2], vec![], false)];
+            assert_eq!(states(table.as_bytes(), &any()), expected, "{missing:?}");
+            // Then zeros are listed, and a token without a column is unknown, too.
+            let unknown = ReadOptions { unlisted: Unlisted::Unknown, ..any() };
+            let expected = [(vec![0], vec![2], true), (vec![1], vec![0], true), (vec![2], vec![0, 1], true)];
+            assert_eq!(states(table.as_bytes(), &unknown), expected, "{missing:?}");
+        }
+        assert_eq!(states(b" ,1\nNA,NA\n", &any()), [(vec![1], vec![0], false), (vec![], vec![0, 1], false)]);
+        let told = faults("a.csv", b"a\nn/a\n", &any());
+        assert_eq!(
+            told,
+            ["a.csv:2: column 1 ('a'): 'n/a' is not a finite number; give 0 or 1, or nothing for unknown"]
+        );
     }
 
     #[test]
@@ -360,16 +398,19 @@ mod tests {
 
     #[test]
     fn a_fault_names_line_and_column_and_the_next_row_is_read() {
-        let table = b"a,b,c\n1,nan,0\n1,0\n1,0,0,1\n0,inf,x\n0,x\0,0\n0,1,0\n";
+        let table = b"a,b,c\n1,-inf,0\n1,0\n1,0,0,1\n0,inf,x\n0,x\0,0\n0,1,0\n";
         let (documents, faults) = read_all("a.csv", table, &any()).unwrap();
         assert_eq!(documents.len(), 1);
         assert_eq!(documents[0].tokens, [1]);
-        assert_eq!(faults[0], "a.csv:2: column 2 ('b'): 'nan' is not a finite number; give 0 or 1");
+        assert_eq!(
+            faults[0],
+            "a.csv:2: column 2 ('b'): '-inf' is not a finite number; give 0 or 1, or nothing for unknown"
+        );
         assert_eq!(faults[1], "a.csv:3: the row has 2 cells, but the first has 3");
         assert_eq!(faults[2], "a.csv:4: the row has 4 cells, but the first has 3");
         assert_eq!(
             faults[3],
-            "a.csv:5: column 2 ('b'): 'inf' is not a finite number; give 0 or 1 (and 1 more in this row)"
+            "a.csv:5: column 2 ('b'): 'inf' is not a finite number; give 0 or 1, or nothing for unknown (and 1 more in this row)"
         );
         assert!(faults[4].starts_with("a.csv:6: a NUL byte"));
         assert_eq!(faults.len(), 5);
@@ -389,7 +430,7 @@ mod tests {
         let by_number = Columns { id: Some(Column::Number(1)), ..Default::default() };
         let numbered = ReadOptions { columns: by_number, ..any() };
         let told = &faults("a.csv", b"x,0,1\ny,1,a good film\n", &numbered);
-        assert!(told[0].ends_with("give 0 or 1"), "{told:?}");
+        assert!(told[0].ends_with("give 0 or 1, or nothing for unknown"), "{told:?}");
         let told = &faults("a.csv", b"good,film\n1,a film\n", &any());
         assert!(told[0].ends_with("; if column 2 is text, give `text_column` film"), "{told:?}");
         let told = &faults("a.csv", b"d1,the cat sat\nd2,a dog ran\n", &any());
@@ -400,7 +441,7 @@ mod tests {
         let table = b"id,body\n1,the cat sat on the mat again\n2,the cat sat on the mat again\n";
         let faults = faults("a.csv", table, &any());
         assert!(faults[0].ends_with("; if column 2 is text, give `text_column` body"), "{faults:?}");
-        assert!(faults[1].ends_with("give 0 or 1"), "{faults:?}");
+        assert!(faults[1].ends_with("give 0 or 1, or nothing for unknown"), "{faults:?}");
     }
 
     #[test]

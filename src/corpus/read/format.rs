@@ -1,8 +1,11 @@
 //! Corpus formats, and which one a file name promises.
 
-use super::{Columns, ReadOptions, STDIN};
+use super::{Columns, ReadOptions, STDIN, Unlisted};
 use crate::error::{Error, Result};
 use std::path::Path;
+
+/// Why texts have no unknown words.
+pub(super) const UNLISTED_TEXT: &str = "`unlisted` unknown: a text does not tell which words are absent; give lists of tokens, or leave `unlisted` out";
 
 /// Corpus formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -61,12 +64,22 @@ impl Format {
         let keyed = self == Self::Jsonl;
         let table = matches!(self, Self::Tsv | Self::Csv | Self::Parquet | Self::CsvOrDense);
         let dense = self == Self::Dense;
+        // A native corpus tells for every document what is absent and what unknown.
+        let lists = csv && self != Self::Csv
+            || matches!(
+                self,
+                Self::Svmlight | Self::Jsonl | Self::Uci | Self::MatrixMarket | Self::Npz | Self::Parquet
+            );
+        if options.unlisted == Unlisted::Unknown && self != Self::Native && !lists {
+            return Err(Error::Usage(UNLISTED_TEXT.into()));
+        }
         let refused = [
             ("text_column", text.is_some() && !table && !keyed),
             ("id_column", id.is_some() && !table && !dense && !keyed),
             ("label_column", label.is_some() && !table && !dense && !keyed),
             ("header", *header && !table && !dense),
             ("separator", separator.is_some() && !csv),
+            ("unlisted", options.unlisted == Unlisted::Unknown && self == Self::Native),
             ("zero_based", options.zero_based && self != Self::Svmlight),
         ];
         match refused.iter().find(|(_, refused)| *refused) {

@@ -1,7 +1,9 @@
-//! JSON lines: `{"id": ..., "tokens": ["word", ...], "label": ...}` or `{"text": "..."}`, one document a line.
+//! JSON lines: `{"id": ..., "tokens": ["word", ...], "label": ...}` or `{"text": "..."}`, one document a line. Beside `tokens`
+//! there may be `unknown`, and in place of it `present` and `absent`, which leave the rest unknown.
 
 use super::lines::{Lines, shown};
-use super::{Column, Columns, Document, OnFault, Reader};
+use super::{Column, Columns, Document, OnFault, ReadOptions, Reader, Unlisted};
+use crate::corpus::Words;
 use crate::error::{Error, Result};
 use crate::faults;
 use rustc_hash::FxHashMap;
@@ -17,6 +19,12 @@ struct Line<'a> {
     tokens: Option<Vec<Text<'a>>>,
     #[serde(borrow)]
     text: Option<Text<'a>>,
+    #[serde(borrow)]
+    present: Option<&'a RawValue>,
+    #[serde(borrow)]
+    absent: Option<&'a RawValue>,
+    #[serde(borrow)]
+    unknown: Option<&'a RawValue>,
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -88,18 +96,22 @@ impl Keys {
             Some(other) => text = Some(serde_json::from_str(other)?),
             None => {}
         }
-        Ok(Line { tokens, text, id: value(&self.id), label: value(&self.label) })
+        // Where the key of the tokens is given, others are none of ours.
+        let list = |key| value(key).filter(|_| self.content.is_none());
+        let [present, absent, unknown] = ["present", "absent", "unknown"].map(list);
+        Ok(Line { tokens, text, present, absent, unknown, id: value(&self.id), label: value(&self.label) })
     }
 }
 
 pub(super) struct Jsonl {
     lines: Lines,
     keys: Option<Keys>,
+    unlisted: Unlisted,
 }
 
 impl Jsonl {
-    pub(super) fn new(lines: Lines, columns: &Columns) -> Result<Self> {
-        Ok(Self { lines, keys: Keys::new(columns)? })
+    pub(super) fn new(lines: Lines, options: &ReadOptions) -> Result<Self> {
+        Ok(Self { lines, keys: Keys::new(&options.columns)?, unlisted: options.unlisted })
     }
 }
 
@@ -110,7 +122,7 @@ impl Reader for Jsonl {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match parse_line(line, self.keys.as_ref(), document) {
+            match parse_line(line, self.keys.as_ref(), self.unlisted, document) {
                 Ok(()) => return Ok(true),
                 Err(message) => on_fault(self.lines.fault(message))?,
             }
@@ -120,31 +132,68 @@ impl Reader for Jsonl {
     }
 }
 
-fn parse_line(line: &[u8], keys: Option<&Keys>, document: &mut Document) -> Result<(), String> {
+fn parse_line(
+    line: &[u8],
+    keys: Option<&Keys>,
+    unlisted: Unlisted,
+    document: &mut Document,
+) -> Result<(), String> {
     if line.trim_ascii_start().first() != Some(&b'{') {
         return Err(format!("'{}' is not a JSON object; {EXPECTED}", shown(line)));
     }
     let parsed: Line = keys
         .map_or_else(|| serde_json::from_slice(line), |keys| keys.parse(line))
         .map_err(|e| format!("column {}: {}; {EXPECTED}", e.column(), told(&e)))?;
+    let [present, absent, unknown] =
+        [("present", parsed.present), ("absent", parsed.absent), ("unknown", parsed.unknown)].map(list);
+    let (present, absent, unknown) = (present?, absent?, unknown?);
+    let rest_unknown = present.is_some() || absent.is_some() || unlisted == Unlisted::Unknown;
     match (parsed.tokens, parsed.text) {
+        (Some(_), _) | (_, Some(_)) if present.is_some() || absent.is_some() => {
+            return Err("has 'present' or 'absent' beside 'tokens' or 'text'; give either".into());
+        }
+        (None, _) if unknown.is_some() => {
+            return Err("has 'unknown' without 'tokens'; only the rest of these is absent".into());
+        }
+        (Some(_), _) if unknown.is_some() && rest_unknown => {
+            return Err("has 'unknown', and with `unlisted` unknown all others are; leave out one".into());
+        }
+        (None, None) if present.is_some() || absent.is_some() => {
+            push_names(present.unwrap_or_default(), &mut document.words)?;
+        }
         (None, None) => {
             return Err(match keys.and_then(|keys| keys.content.as_ref()) {
                 Some(key) => format!("has no '{}'", faults::shown(key)),
                 None => format!("has neither 'tokens' nor 'text'; {EXPECTED}"),
             });
         }
-        (Some(tokens), _) => {
-            for (at, Text(token)) in tokens.iter().enumerate() {
-                if token.is_empty() {
-                    return Err(format!("token {} is empty; leave it out", at + 1));
-                }
-                document.words.push(token);
-            }
-        }
+        (Some(tokens), _) => push_names(tokens, &mut document.words)?,
+        (None, Some(_)) if rest_unknown => return Err(super::format::UNLISTED_TEXT.into()),
         (None, Some(Text(text))) => document.text.push_str(&text),
+    }
+    document.others.rest_unknown = rest_unknown;
+    if let Some(others) = absent.or(unknown) {
+        push_names(others, &mut document.other_words)?;
+        document.check_names()?;
     }
     document.id = scalar("id", parsed.id)?;
     document.label = scalar("label", parsed.label)?;
+    Ok(())
+}
+
+/// The names of a list; what is no list is no business of ours.
+fn list<'a>((key, value): (&str, Option<&'a RawValue>)) -> Result<Option<Vec<Text<'a>>>, String> {
+    let list = value.map(RawValue::get).filter(|value| value.starts_with('['));
+    let names = list.map(serde_json::from_str).transpose();
+    names.map_err(|e| format!("'{key}': {}; it must be a list of tokens", told(&e)))
+}
+
+fn push_names(names: Vec<Text<'_>>, words: &mut Words) -> Result<(), String> {
+    for (at, Text(name)) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(format!("token {} is empty; leave it out", at + 1));
+        }
+        words.push(name);
+    }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Documents by tokens as a matrix: what its formats have in common.
 
 use super::entries::{Gather, InOrder, MEMORY};
-use super::{Document, OnFault, Reader, Tokens};
+use super::{Document, OnFault, Reader, Tokens, Unlisted};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 
@@ -12,9 +12,22 @@ const DOCUMENTS_PER_ENTRY: u64 = 100;
 
 /// The entries of a matrix, one by one, as a file has them.
 pub(super) trait Entries: Send {
-    /// The document and token of the next entry that is present; none at the end, when all that the file claims about
+    /// The document and token of the next entry, as [`entry`] gives it; none at the end, when all that the file claims about
     /// itself has been checked.
     fn next(&mut self, on_fault: &mut OnFault<'_>) -> Result<Option<(u32, u32)>>;
+}
+
+/// Marks the token of an entry that is absent, where that is not the same as not listed.
+const ABSENT: u32 = 1 << 31;
+
+/// An entry of the matrix: none if it says no more than if it were not there.
+#[inline]
+pub(super) fn entry(document: u32, token: u32, present: bool, unlisted: Unlisted) -> Option<(u32, u32)> {
+    match (present, unlisted) {
+        (true, _) => Some((document, token)),
+        (false, Unlisted::Unknown) => Some((document, token | ABSENT)),
+        (false, Unlisted::Absent) => None,
+    }
 }
 
 /// What is known of a matrix before its entries.
@@ -22,6 +35,7 @@ pub(super) struct Shape {
     pub(super) n_documents: u32,
     pub(super) n_tokens: u32,
     pub(super) names: Option<Vec<String>>,
+    pub(super) unlisted: Unlisted,
 }
 
 /// A number of documents or tokens, if tokens and documents can still be numbered.
@@ -72,6 +86,11 @@ impl<E: Entries> Matrix<E> {
 
     fn start(&mut self, on_fault: &mut OnFault<'_>) -> Result<()> {
         self.started = true;
+        if self.shape.unlisted == Unlisted::Unknown && self.shape.n_tokens > ABSENT {
+            let message =
+                format!("has {} columns; with `unlisted` unknown, at most {ABSENT}", self.shape.n_tokens);
+            return Err(Error::input(&self.name, None, message));
+        }
         if let Order::Any(entries) = &mut self.entries {
             let mut gather = Gather::new(MEMORY);
             while let Some((document, token)) = entries.next(on_fault)? {
@@ -90,7 +109,7 @@ impl<E: Entries> Matrix<E> {
         }
     }
 
-    fn read_document(&mut self, tokens: &mut Vec<u32>, on_fault: &mut OnFault<'_>) -> Result<bool> {
+    fn read_document(&mut self, document: &mut Document, on_fault: &mut OnFault<'_>) -> Result<bool> {
         if !self.started {
             self.start(on_fault)?;
         }
@@ -98,17 +117,28 @@ impl<E: Entries> Matrix<E> {
             return Ok(false);
         }
         while let Some((_, token)) = self.ahead.filter(|&(document, _)| document == self.n_read) {
-            tokens.push(token);
+            match self.shape.unlisted {
+                Unlisted::Unknown if token >= ABSENT => document.others.tokens.push(token - ABSENT),
+                _ => document.tokens.push(token),
+            }
             self.ahead = self.next_entry(on_fault)?;
         }
+        document.others.rest_unknown = self.shape.unlisted == Unlisted::Unknown;
         self.n_read += 1;
+        if let Some(token) = document.drop_conflicts() {
+            let (row, column) = (self.n_read, u64::from(token) + 1);
+            let message = format!(
+                "row {row}, column {column}, counted from 1: has two values, above zero and not; leave out one"
+            );
+            on_fault(Error::input(&self.name, None, message))?;
+        }
         Ok(true)
     }
 }
 
 impl<E: Entries> Reader for Matrix<E> {
     fn read(&mut self, document: &mut Document, on_fault: &mut OnFault<'_>) -> Result<bool> {
-        let read = self.read_document(&mut document.tokens, on_fault);
+        let read = self.read_document(document, on_fault);
         if read.is_err() {
             // An error is the end.
             self.n_read = self.shape.n_documents;

@@ -2,28 +2,35 @@
 //! lines `row column value` from 1, in any order. Rows are documents, columns are tokens; values above zero mean
 //! present, those of zero and below mean absent, and a `pattern` has no values: what it lists is present.
 
-use super::OnFault;
 use super::coordinates::{Coordinates, Layout, Values, next_field, parse_declared};
 use super::lines::{Lines, shown};
 use super::matrix::{Matrix, Shape, check_density, numberable};
 use super::source::Source;
+use super::{OnFault, Unlisted};
 use crate::error::Result;
 
 const BANNER: &str = "%%MatrixMarket matrix coordinate real general";
 const COMMENT: u8 = b'%';
 
 /// Reads the header.
-pub(super) fn open(source: Source) -> Result<Matrix<Coordinates>> {
+pub(super) fn open(source: Source, unlisted: Unlisted) -> Result<Matrix<Coordinates>> {
     let name = source.name().to_owned();
     let mut lines = Lines::new(source);
     let banner = lines.next(&mut Err as &mut OnFault<'_>)?.unwrap_or_default();
     let values = parse_banner(banner).map_err(|message| lines.fault(message))?;
     let size = size_line(&mut lines)?;
     let (n_documents, n_tokens, n_declared) = parse_size(&size).map_err(|message| lines.fault(message))?;
-    let layout =
-        Layout { document: "row", token: "column", values, comment: Some(COMMENT), n_documents, n_tokens };
+    let layout = Layout {
+        document: "row",
+        token: "column",
+        values,
+        comment: Some(COMMENT),
+        n_documents,
+        n_tokens,
+        unlisted,
+    };
     let entries = Coordinates::new(lines, layout, n_declared);
-    Ok(Matrix::unordered(name, Shape { n_documents, n_tokens, names: None }, entries))
+    Ok(Matrix::unordered(name, Shape { n_documents, n_tokens, names: None, unlisted }, entries))
 }
 
 /// The kind of values that the first line promises.

@@ -89,6 +89,9 @@ pub struct ReadOptions {
     pub columns: Columns,
     /// SVMlight columns count from zero.
     pub zero_based: bool,
+    /// What tokens are that a document does not list.
+    #[serde(default)]
+    pub unlisted: Unlisted,
     /// Tokens that have a number alone are among so many: those of a vocabulary.
     #[serde(skip)]
     pub n_names: Option<u32>,
@@ -97,8 +100,22 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// Whether any is given.
     pub fn is_given(&self) -> bool {
-        self.format.is_some() || self.columns != Columns::default() || self.zero_based
+        self.format.is_some()
+            || self.columns != Columns::default()
+            || self.zero_based
+            || self.unlisted != Unlisted::default()
     }
+}
+
+/// What tokens are that a document does not list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unlisted {
+    /// They are absent.
+    #[default]
+    Absent,
+    /// Nobody knows; what is absent has a zero, or is in a list of its own.
+    Unknown,
 }
 
 /// Which columns of a table hold what.
@@ -195,21 +212,21 @@ fn start(format: Format, source: Source, options: &ReadOptions) -> Result<Box<dy
     format.check(options)?;
     Ok(match format {
         Format::Svmlight => Box::new(svmlight::Svmlight::new(Lines::new(source), options)),
-        Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source), &options.columns)?),
+        Format::Jsonl => Box::new(jsonl::Jsonl::new(Lines::new(source), options)?),
         Format::Text => Box::new(text::Text::new(Lines::new(source))),
-        Format::Uci => Box::new(uci::open(source)?),
-        Format::MatrixMarket => Box::new(matrix_market::open(source)?),
-        Format::Npz => Box::new(npz::open(source)?),
+        Format::Uci => Box::new(uci::open(source, options.unlisted)?),
+        Format::MatrixMarket => Box::new(matrix_market::open(source, options.unlisted)?),
+        Format::Npz => Box::new(npz::open(source, options.unlisted)?),
         Format::Tsv => {
             Box::new(table::Table::new(Records::plain(Lines::new(source), b'\t'), &options.columns)?)
         }
         Format::Csv => Box::new(csv::open_text(Lines::new(source), &options.columns)?),
-        Format::Dense => Box::new(csv::open_dense(Lines::new(source), &options.columns)?),
+        Format::Dense => Box::new(csv::open_dense(Lines::new(source), options)?),
         #[cfg(feature = "parquet")]
-        Format::Parquet => Box::new(parquet::Parquet::open(source, &options.columns)?),
+        Format::Parquet => Box::new(parquet::Parquet::open(source, options)?),
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => return Err(Error::input(source.name(), None, crate::error::NO_PARQUET)),
-        Format::CsvOrDense => csv::open(Lines::new(source), &options.columns)?,
+        Format::CsvOrDense => csv::open(Lines::new(source), options)?,
         Format::Native => {
             let message = "a native corpus is mapped into memory: give its file, not a stream";
             return Err(Error::input(source.name(), None, message));

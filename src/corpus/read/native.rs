@@ -38,7 +38,9 @@ impl Reader for Native {
         if at == corpus.n_docs() {
             return Ok(false);
         }
-        document.tokens.extend_from_slice(corpus.tokens(at));
+        let state = corpus.state(at);
+        document.tokens.extend_from_slice(state.present);
+        document.others.copy(state.other);
         document.id.push_str(corpus.ids.get(at));
         document.label.push_str(corpus.labels.get(at));
         let n_bytes = self.position(at + 1) - self.position(at);

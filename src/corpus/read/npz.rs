@@ -1,18 +1,18 @@
 //! SciPy's sparse matrices (`scipy.sparse.save_npz`): csr, csc and coo. Rows are documents, columns are tokens; values
 //! above zero mean present, those of zero and below mean absent.
 
-use super::OnFault;
 use super::lines::shown;
-use super::matrix::{Entries, Matrix, Shape, check_density};
+use super::matrix::{Entries, Matrix, Shape, check_density, entry};
 use super::npz_archive::{Archive, Array};
 use super::source::{OnDisk, Source, read_error};
+use super::{OnFault, Unlisted};
 use crate::error::{Error, Result};
 use crate::npy::NpyError;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reads what stands before the entries.
-pub(super) fn open(source: Source) -> Result<Matrix<Npz>> {
+pub(super) fn open(source: Source, unlisted: Unlisted) -> Result<Matrix<Npz>> {
     let name = source.name().to_owned();
     let mut archive = Archive::open(source)?;
     let format = archive.text("format.npy")?;
@@ -31,9 +31,18 @@ pub(super) fn open(source: Source) -> Result<Matrix<Npz>> {
     };
     check_density(n_rows, n_entries).map_err(|message| archive.fault(message))?;
     archive.check_expansion()?;
-    let shape = Shape { n_documents: n_rows, n_tokens: n_cols, names: None };
-    let entries =
-        Npz { name: name.clone(), file: archive.file, layout, data, n_rows, n_cols, n_entries, n_read: 0 };
+    let shape = Shape { n_documents: n_rows, n_tokens: n_cols, names: None, unlisted };
+    let entries = Npz {
+        name: name.clone(),
+        file: archive.file,
+        layout,
+        data,
+        n_rows,
+        n_cols,
+        unlisted,
+        n_entries,
+        n_read: 0,
+    };
     Ok(if by_document {
         Matrix::by_document(name, shape, entries)
     } else {
@@ -128,6 +137,7 @@ pub(super) struct Npz {
     data: Array,
     n_rows: u32,
     n_cols: u32,
+    unlisted: Unlisted,
     n_entries: u64,
     n_read: u64,
 }
@@ -162,7 +172,7 @@ impl Npz {
         Ok(None)
     }
 
-    /// Row and column, if the value is above zero.
+    /// The entry with this value.
     fn parse_entry(&self, row: i64, col: i64, value: f64) -> Result<Option<(u32, u32)>, String> {
         let within = |index: i64, n: u32, what: &str| {
             u32::try_from(index).ok().filter(|&index| index < n).ok_or_else(|| {
@@ -170,13 +180,13 @@ impl Npz {
                 format!("entry {entry}, counted from 0: {what} {index} is not among the {n} from 0; write the file again")
             })
         };
-        let entry = (within(row, self.n_rows, "row")?, within(col, self.n_cols, "column")?);
+        let (document, token) = (within(row, self.n_rows, "row")?, within(col, self.n_cols, "column")?);
         if !value.is_finite() {
             return Err(format!(
                 "row {row}, column {col}, counted from 0: value {value} is not a finite number; replace or remove it"
             ));
         }
-        Ok((value > 0.0).then_some(entry))
+        Ok(entry(document, token, value > 0.0, self.unlisted))
     }
 }
 
@@ -189,8 +199,8 @@ fn fatal(name: &Path, error: NpyError) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{check, documents, fault, gzip, survives_mutations};
-    use super::super::{Document, ReadOptions, open};
+    use super::super::testing::{check, documents, fault, faults, gzip, read_all, survives_mutations};
+    use super::super::{Document, ReadOptions, Unlisted, open};
     use std::io::{Cursor, Write};
     use zip::write::SimpleFileOptions;
     use zip::{CompressionMethod, ZipWriter};
@@ -288,6 +298,29 @@ mod tests {
         let empty = [("indices.npy", whole(&[])), ("indptr.npy", whole(&[0])), format("csr"), shape(0, 0)];
         let empty = [empty.as_slice(), &[("data.npy", whole(&[]))]].concat();
         assert_eq!(documents(NAME, stored(&empty)).unwrap(), [[0; 0]; 0]);
+    }
+
+    #[test]
+    fn zeros_are_absent_where_the_rest_is_unknown() {
+        let unlisted = ReadOptions { unlisted: Unlisted::Unknown, ..ReadOptions::default() };
+        let coo_with_zero = with(coo(), "data.npy", npy("|u1", "(6,)", &[1, 0, 1, 0, 1, 1]));
+        for (bytes, absent) in
+            [(stored(&csr()), [&[][..], &[], &[], &[3]]), (coo_with_zero, [&[], &[1, 2], &[], &[]])]
+        {
+            let (documents, faults) = read_all(NAME, &bytes, &unlisted).unwrap();
+            assert!(faults.is_empty() && documents.iter().all(|document| document.others.rest_unknown));
+            let listed: Vec<_> = documents.iter().map(|document| document.others.tokens.as_slice()).collect();
+            assert_eq!(listed, absent);
+        }
+        let twice = with(coo(), "data.npy", npy("|u1", "(6,)", &[1, 255, 1, 1, 1, 0]));
+        let told =
+            "test.npz: row 1, column 1, counted from 1: has two values, above zero and not; leave out one";
+        assert_eq!(faults(NAME, &twice, &unlisted), [told]);
+        assert_eq!(documents(NAME, &twice).unwrap(), good());
+        let wide = with(csr(), "shape.npy", shape(4, (1 << 31) + 1).1);
+        assert!(
+            faults(NAME, &wide, &unlisted)[0].contains("has 2147483649 columns; with `unlisted` unknown")
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! SVMlight / libsvm: `label column:value ... # comment`; column j is token j - 1, values above zero mean present.
+//! SVMlight / libsvm: `label column:value ... # comment`; column j is token j - 1, values above zero mean present, others absent.
 
 use super::lines::{Lines, shown, utf8};
-use super::{Document, OnFault, ReadOptions, Reader, Tokens};
+use super::{Document, OnFault, ReadOptions, Reader, Tokens, Unlisted};
 use crate::error::Result;
 
 /// Faults of a line that are listed; a line may have millions.
@@ -10,6 +10,7 @@ const MOST_FAULTS: usize = 100;
 pub(super) struct Svmlight {
     lines: Lines,
     numbers: Numbers,
+    unlisted: Unlisted,
 }
 
 /// Which columns there are.
@@ -27,7 +28,8 @@ impl Svmlight {
         let n_tokens = options.n_names.unwrap_or(u32::MAX);
         // Without any name there is no last one: then it is below the first.
         let last = if first == 1 { n_tokens } else { n_tokens.saturating_sub(1) };
-        Self { lines, numbers: Numbers { first, last, named: options.n_names.is_some() } }
+        let numbers = Numbers { first, last, named: options.n_names.is_some() };
+        Self { lines, numbers, unlisted: options.unlisted }
     }
 }
 
@@ -39,6 +41,7 @@ impl Reader for Svmlight {
             if line.trim_ascii_start().starts_with(b"#") {
                 continue;
             }
+            document.others.rest_unknown = self.unlisted == Unlisted::Unknown;
             parse_line(line, self.numbers, document, &mut faults);
             for message in faults {
                 on_fault(self.lines.fault(message))?;
@@ -70,18 +73,24 @@ fn parse_line(line: &[u8], numbers: Numbers, document: &mut Document, faults: &m
             Some(colon) => parse_entry(field, colon, numbers),
         };
         match entry {
-            Ok(token) => document.tokens.extend(token),
+            Ok((token, true)) => document.tokens.push(token),
+            Ok((token, false)) if document.others.rest_unknown => document.others.tokens.push(token),
+            Ok(_) => {}
             Err(message) if faults.len() < MOST_FAULTS => faults.push(message),
             Err(_) => n_more += 1,
         }
+    }
+    if let Some(token) = document.drop_conflicts() {
+        let column = u64::from(token) + u64::from(numbers.first);
+        faults.push(format!("column {column} is there twice, above zero and not; leave out one"));
     }
     if n_more > 0 {
         faults.push(format!("{n_more} more faults on this line; is this SVMlight?"));
     }
 }
 
-/// The token of `column:value`, if the value is above zero.
-fn parse_entry(field: &[u8], colon: usize, numbers: Numbers) -> Result<Option<u32>, String> {
+/// The token of `column:value`, and whether the value is above zero.
+fn parse_entry(field: &[u8], colon: usize, numbers: Numbers) -> Result<(u32, bool), String> {
     let Numbers { first, .. } = numbers;
     let mut column: u32 = 0;
     if colon == 0 {
@@ -106,11 +115,11 @@ fn parse_entry(field: &[u8], colon: usize, numbers: Numbers) -> Result<Option<u3
         ));
     }
     if &field[colon + 1..] == b"1" {
-        return Ok(Some(column - first));
+        return Ok((column - first, true));
     }
     let value = std::str::from_utf8(&field[colon + 1..]).ok().and_then(|text| text.parse::<f64>().ok());
     match value {
-        Some(value) if value.is_finite() => Ok((value > 0.0).then_some(column - first)),
+        Some(value) if value.is_finite() => Ok((column - first, value > 0.0)),
         _ => Err(format!("value of '{}' is not a finite number; correct it, or leave it out", shown(field))),
     }
 }

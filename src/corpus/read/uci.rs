@@ -1,11 +1,11 @@
 //! UCI bags of words: three lines with the numbers of documents, words and entries, then lines `docID wordID count`
 //! from 1; counts above zero mean present. Documents without a line are empty. The words are in a file beside it.
 
-use super::OnFault;
 use super::coordinates::{Coordinates, Layout, Values, parse_declared};
 use super::lines::{Lines, shown};
 use super::matrix::{Matrix, Shape, check_density, numberable};
 use super::source::Source;
+use super::{OnFault, Unlisted};
 use crate::corpus::vocabulary::read_names;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const EXPECTED: &str =
     "a UCI bag of words begins with three lines: how many documents, words and entries it has";
 
 /// Reads the header, and the vocabulary where there is one.
-pub(super) fn open(source: Source) -> Result<Matrix<Coordinates>> {
+pub(super) fn open(source: Source, unlisted: Unlisted) -> Result<Matrix<Coordinates>> {
     let name = source.name().to_owned();
     let mut lines = Lines::new(source);
     let n_documents = header_number(&mut lines, "documents")?;
@@ -32,9 +32,10 @@ pub(super) fn open(source: Source) -> Result<Matrix<Coordinates>> {
         comment: None,
         n_documents,
         n_tokens,
+        unlisted,
     };
     let entries = Coordinates::new(lines, layout, n_declared);
-    Ok(Matrix::unordered(name, Shape { n_documents, n_tokens, names }, entries))
+    Ok(Matrix::unordered(name, Shape { n_documents, n_tokens, names, unlisted }, entries))
 }
 
 fn header_number(lines: &mut Lines, what: &str) -> Result<u64> {

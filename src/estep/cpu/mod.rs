@@ -104,7 +104,7 @@ impl EStep for CpuEStep {
         "cpu".to_owned()
     }
 
-    fn run(&mut self, work: &Work<'_>, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_packed(&mut self, work: &Work<'_>, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let (graph, full) = (work.graph, work.options.bound == Bound::Full);
         let sizes = (graph.n_topics(), graph.n_nodes(), graph.n_edges(), graph.n_colours(), full);
         if self.sizes != sizes {

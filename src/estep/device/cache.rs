@@ -46,7 +46,7 @@ impl Cache {
     }
 }
 
-/// A hash of the graph, of the documents' tokens and counts and of how they are packed.
+/// A hash of the graph, of the documents' tokens, what is unknown of them, and counts and of how they are packed.
 pub(super) fn key(work: &Work<'_>, limits: &ChunkLimits) -> Key {
     [hash::<FxHasher>(work, limits), hash::<DefaultHasher>(work, limits)]
 }
@@ -58,6 +58,9 @@ fn hash<H: Hasher + Default>(work: &Work<'_>, limits: &ChunkLimits) -> u64 {
         for item in items {
             item.count.hash(&mut hasher);
             work.docs.tokens(item.doc_ix as usize).for_each(|token| token.hash(&mut hasher));
+            let (rest_unknown, listed) = work.docs.listed(item.doc_ix as usize);
+            rest_unknown.hash(&mut hasher);
+            listed.for_each(|token| token.hash(&mut hasher));
             u64::MAX.hash(&mut hasher);
         }
         hasher.finish()

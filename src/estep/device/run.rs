@@ -423,7 +423,7 @@ impl<M: Machine> EStep for DeviceEStep<M> {
         self.machine.name()
     }
 
-    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let result = match work.options.clamp {
             0 => self.run_whole(work, sink),
             _ => self.run_clamped(work, sink),

@@ -4,11 +4,12 @@ mod csv;
 mod jsonl;
 mod npz;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 mod target;
 mod tsv;
 
 pub use target::STDOUT;
+pub(crate) use target::Target;
 pub use tsv::tsv_field;
 
 use super::records::TopicQ;
@@ -17,7 +18,6 @@ use crate::error::{Error, Result};
 use crate::estep::Bound;
 use crate::network::Names;
 use std::path::{Path, PathBuf};
-use target::Target;
 
 /// Formats of topic probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -106,7 +106,7 @@ impl Output for Parquet<'_> {
 }
 
 /// Writes the next column of a row group; only an optional one may lack values.
-fn write_column<T: DataType>(
+pub(crate) fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Target>,
     mut values: impl Iterator<Item = Option<T::T>>,
     optional: bool,
@@ -129,7 +129,7 @@ fn write_column<T: DataType>(
 }
 
 /// The operating system's answer, where there is one.
-fn error(path: &Path, error: ParquetError) -> Error {
+pub(crate) fn error(path: &Path, error: ParquetError) -> Error {
     let source = match error {
         ParquetError::External(source) => {
             source.downcast::<io::Error>().map_or_else(io::Error::other, |e| *e)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The output that is standard output.
 pub const STDOUT: &str = "-";
 
-pub(super) struct Target {
+pub(crate) struct Target {
     /// For errors.
     path: PathBuf,
     place: Place,
@@ -21,7 +21,7 @@ enum Place {
 
 impl Target {
     /// A file is written aside, in a folder on the same disk.
-    pub(super) fn create(aside: &Path, path: &Path) -> Result<Self> {
+    pub(crate) fn create(aside: &Path, path: &Path) -> Result<Self> {
         if path == Path::new(STDOUT) {
             let stdout = BufWriter::with_capacity(1 << 16, io::stdout());
             return Ok(Self { path: "standard output".into(), place: Place::Stdout(stdout) });
@@ -29,17 +29,17 @@ impl Target {
         Ok(Self { path: path.to_owned(), place: Place::File(AtomicFile::create_in(aside, path)?) })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes text; an error names the file.
-    pub(super) fn put(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn put(&mut self, text: &str) -> Result<()> {
         self.write_all(text.as_bytes()).map_err(|e| Error::io(&self.path, e))
     }
 
     /// Completes the file and puts it in place.
-    pub(super) fn commit(self) -> Result<()> {
+    pub(crate) fn commit(self) -> Result<()> {
         match self.place {
             Place::File(file) => file.commit(),
             Place::Stdout(mut stdout) => stdout.flush().map_err(|e| Error::io(&self.path, e)),

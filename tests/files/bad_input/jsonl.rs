@@ -37,6 +37,15 @@ fn odd_but_legal() {
                 6,
             ),
             fine("escapes", line("{\"tokens\":[\"\\u00e9\",\"\u{e9}\",\"\\ud83d\\ude00\"]}"), 3, 4),
+            fine("present and absent", line("{\"present\":[\"a\"],\"absent\":[\"b\",\"b\"]}"), 3, 3),
+            fine("absent alone", line("{\"absent\":[\"b\"]}\n{\"present\":[]}"), 4, 2),
+            fine("unknown", line("{\"tokens\":[\"a\"],\"unknown\":[\"b\"]}"), 3, 3),
+            fine(
+                "such keys that are no lists",
+                line("{\"tokens\":[\"a\"],\"present\":true,\"unknown\":3}"),
+                3,
+                3,
+            ),
             fine("other keys", line("{\"tokens\":[\"a\"],\"stars\":5,\"user\":{\"name\":null}}"), 3, 3),
             fine("deep nesting in another key", line(nested), 3, 3),
             fine("another key twice", line("{\"tokens\":[\"a\"],\"x\":1,\"x\":2}"), 3, 3),
@@ -140,6 +149,25 @@ fn faults() {
             bad("UTF-16", utf16("{\"tokens\":[]}"), &[(1, &["NUL", "UTF-16"])]),
             bad("deep nesting", line(nested), &[(2, &["sequence", "string"])]),
             bad("a long wrong value", line(long), &[(2, &["xxx", "...", EXPECTED])]),
+            bad(
+                "present and absent at once",
+                line("{\"present\":[\"a\",\"b\"],\"absent\":[\"c\",\"b\"]}"),
+                &[(2, &["'b' is present and absent at once"])],
+            ),
+            bad(
+                "present and unknown at once",
+                line("{\"tokens\":[\"a\"],\"unknown\":[\"a\"]}"),
+                &[(2, &["'a' is present and unknown at once"])],
+            ),
+            bad(
+                "lists of two kinds",
+                line("{\"tokens\":[\"a\"],\"absent\":[\"b\"]}\n{\"present\":[\"a\"],\"unknown\":[]}"),
+                &[(2, &["'present' or 'absent' beside 'tokens'"]), (3, &["'unknown' without 'tokens'"])],
+            ),
+            bad("absent numbers", line("{\"absent\":[1]}"), &[(2, &["'absent'", "invalid type"])]),
+            bad("an empty absent name", line("{\"absent\":[\"\"]}"), &[(2, &["token 1 is empty"])]),
+            bad("texts", line("{\"tokens\":[]}"), &[(3, &["--unlisted unknown", "text"])])
+                .with("--unlisted unknown"),
             bad("NaN", line("{\"tokens\":NaN}"), &[(2, &["column 11", EXPECTED])]),
             bad(
                 "all faults of a file, over blank lines",

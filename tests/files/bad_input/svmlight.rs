@@ -35,6 +35,7 @@ fn odd_but_legal() {
             fine("a label that is no number", line("spam 2:1"), 3, 3),
             fine("query ids", line("3 qid:17 2:1"), 3, 3),
             fine("zero, negative and tiny values", line("0 2:0 3:-4 4:1e-300 5:1e-999"), 3, 3),
+            fine("zeros that tell something", line("0 2:0 3:-4 4:1"), 3, 3).with("--unlisted unknown"),
             fine("leading zeros", line("0 0002:1"), 3, 3),
             fine("the highest column", line("0 4294967295:1"), 3, 3),
             fine("columns from zero", "0 0:1 2:1\n", 1, 2).with("--zero-based"),
@@ -75,6 +76,8 @@ fn faults() {
             ),
             bad("beyond the vocabulary", line("0 4:1"), &[(2, &["'4:1'", "3 names", "vocabulary"])])
                 .with("--vocab three.txt"),
+            bad("two states", line("0 2:1 2:0"), &[(2, &["column 2 is there twice"])])
+                .with("--unlisted unknown"),
             bad("nan", line("0 1:nan"), &[(2, &["'1:nan'", "not a finite number", "leave it out"])]),
             bad("inf", line("0 1:inf"), &[(2, &["'1:inf'", "not a finite number"])]),
             bad("-Infinity", line("0 1:-Infinity"), &[(2, &["'1:-Infinity'", "not a finite number"])]),

@@ -3,15 +3,23 @@
 use allocation_counter::measure;
 use noisyor::Error;
 use noisyor::corpus::native::{NativeWriter, open};
-use noisyor::corpus::{Corpus, Sink};
+use noisyor::corpus::{Corpus, Listed, Others, Sink};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use twox_hash::XxHash3_64;
 
+/// What the documents list beside their present tokens in a file of version 2: nothing, unknown, absent.
+const OTHERS: [(&[u32], bool); 5] =
+    [(&[], false), (&[3, 0], false), (&[1, 2], true), (&[], false), (&[], true)];
+
 /// Documents with and without tokens, ids, labels; names of one, two and four bytes a letter.
 fn small(path: &Path) -> Vec<u8> {
+    written(path, false)
+}
+
+fn written(path: &Path, unknown: bool) -> Vec<u8> {
     let mut writer = NativeWriter::create(path).unwrap();
     let docs: [(&[u32], &str, &str); 5] = [
         (&[0, 2, 3], "", ""),
@@ -20,8 +28,10 @@ fn small(path: &Path) -> Vec<u8> {
         (&[3, 2, 2], "d/é", "y"),
         (&[0], "", ""),
     ];
-    for (tokens, id, label) in docs {
-        writer.push(&mut tokens.to_vec(), id, label).unwrap();
+    for ((tokens, id, label), (others, rest_unknown)) in docs.into_iter().zip(OTHERS) {
+        let others = Others { tokens: others.to_vec(), rest_unknown };
+        let mut others = if unknown { others } else { Others::default() };
+        writer.push_state(&mut tokens.to_vec(), &mut others, id, label).unwrap();
     }
     writer.set_names(&mut ["tree", "é", "new york", "😀"].into_iter()).unwrap();
     writer.commit().unwrap();
@@ -63,38 +73,55 @@ fn what_is_written_is_what_opens() {
     );
     // The layout that this file writes by itself is the same.
     assert_eq!(Raw::small().bytes(), bytes);
+    let unknown = written(&path, true);
+    let corpus = open(&path).unwrap();
+    assert!(corpus.is_verified() && corpus.has_unknown());
+    let listed: Vec<_> = (0..5).map(|at| corpus.state(at).other).collect();
+    let expected = [
+        Listed::Unknown(&[]),
+        Listed::Unknown(&[0, 3]),
+        Listed::Absent(&[1, 2]),
+        Listed::Unknown(&[]),
+        Listed::Absent(&[]),
+    ];
+    assert_eq!(listed, expected);
+    assert_eq!(Raw::unknown().bytes(), unknown);
 }
 
 #[test]
 fn every_bit_counts() {
     let folder = tempfile::tempdir().unwrap();
-    let mut bytes = small(&folder.path().join("small.corpus"));
     let path = folder.path().join("damaged.corpus");
-    for bit in 0..8 * bytes.len() {
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        refused(&path, &format!("bit {bit}"), &bytes);
-        bytes[bit / 8] ^= 1 << (bit % 8);
+    for unknown in [false, true] {
+        let mut bytes = written(&folder.path().join("small.corpus"), unknown);
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            refused(&path, &format!("bit {bit}"), &bytes);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert!(open_bytes(&path, &bytes).is_ok());
     }
-    assert!(open_bytes(&path, &bytes).is_ok());
 }
 
 #[test]
 fn overwritten_cut_short_and_longer() {
     let folder = tempfile::tempdir().unwrap();
-    let bytes = small(&folder.path().join("small.corpus"));
     let path = folder.path().join("damaged.corpus");
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    for _ in 0..200 {
-        let at = rng.random_range(0..=bytes.len() - 16);
-        let mut changed = bytes.clone();
-        rng.fill_bytes(&mut changed[at..at + 16]);
-        refused(&path, &format!("16 bytes from {at}"), &changed);
-    }
-    for length in 0..bytes.len() {
-        refused(&path, &format!("cut to {length}"), &bytes[..length]);
-    }
-    for more in [&b"\0"[..], b"x", &[0; 64], &bytes.clone()] {
-        refused(&path, &format!("{} bytes more", more.len()), &[&bytes, more].concat());
+    for unknown in [false, true] {
+        let bytes = written(&folder.path().join("small.corpus"), unknown);
+        for _ in 0..200 {
+            let at = rng.random_range(0..=bytes.len() - 16);
+            let mut changed = bytes.clone();
+            rng.fill_bytes(&mut changed[at..at + 16]);
+            refused(&path, &format!("16 bytes from {at}"), &changed);
+        }
+        for length in 0..bytes.len() {
+            refused(&path, &format!("cut to {length}"), &bytes[..length]);
+        }
+        for more in [&b"\0"[..], b"x", &[0; 64], &bytes.clone()] {
+            refused(&path, &format!("{} bytes more", more.len()), &[&bytes, more].concat());
+        }
     }
 }
 
@@ -107,6 +134,8 @@ struct Raw {
     named: u64,
     /// Tokens, document ends, id ends, ids, label ends, labels, name ends, names.
     sections: [Vec<u8>; 8],
+    /// Version 2: lists, and their ends.
+    others: Option<[Vec<u8>; 2]>,
 }
 
 const PLACES: usize = 48;
@@ -132,20 +161,36 @@ impl Raw {
             u64s(&[4, 6, 14, 18]),
             "treeénew york😀".into(),
         ];
-        Self { n_tokens: 4, n_docs: 5, n_occurrences: 7, named: 1, sections }
+        Self { n_tokens: 4, n_docs: 5, n_occurrences: 7, named: 1, sections, others: None }
+    }
+
+    fn unknown() -> Self {
+        let absent = 1 << 63;
+        let others = [u32s(&[0, 3, 1, 2]), u64s(&[0, 2, 4 | absent, 4, 4 | absent])];
+        Self { others: Some(others), ..Self::small() }
     }
 
     fn bytes(&self) -> Vec<u8> {
         let mut file = b"noisyorC".to_vec();
-        file.extend(1u32.to_le_bytes());
+        file.extend((1 + u32::from(self.others.is_some())).to_le_bytes());
         file.extend(self.n_tokens.to_le_bytes());
         file.extend(u64s(&[self.n_docs, self.n_occurrences, self.named, 0]));
         file.resize(256, 0);
-        for (at, section) in self.sections.iter().enumerate() {
+        let append = |file: &mut Vec<u8>, section: &Vec<u8>| {
             file.resize(file.len().next_multiple_of(64), 0);
             let place = u64s(&[file.len() as u64, section.len() as u64, XxHash3_64::oneshot(section)]);
-            file[PLACES + 24 * at..][..24].copy_from_slice(&place);
             file.extend(section);
+            place
+        };
+        for (at, section) in self.sections.iter().enumerate() {
+            let place = append(&mut file, section);
+            file[PLACES + 24 * at..][..24].copy_from_slice(&place);
+        }
+        if let Some(sections) = &self.others {
+            let places: Vec<u8> = sections.iter().flat_map(|section| append(&mut file, section)).collect();
+            file.resize(file.len().next_multiple_of(64), 0);
+            file.extend(&places);
+            file.extend(XxHash3_64::oneshot(&places).to_le_bytes());
         }
         let length = file.len() as u64;
         patched(file, 40, length)
@@ -169,6 +214,9 @@ fn right_checksums_over_nonsense() {
         raw.sections[at] = bytes;
         raw
     };
+    let others =
+        |tokens: &[u32], ends: &[u64]| Raw { others: Some([u32s(tokens), u64s(ends)]), ..Raw::small() };
+    let absent = 1 << 63;
     let ascending = "the tokens of document 0 are not ascending numbers below 4";
     let lengths = "the sections do not have the lengths";
     for (what, raw, message) in [
@@ -203,6 +251,25 @@ fn right_checksums_over_nonsense() {
         ("other occurrences", Raw { n_occurrences: 8, ..Raw::small() }, lengths),
         ("names that are not said", Raw { named: 0, ..Raw::small() }, lengths),
         ("named twice", Raw { named: 2, ..Raw::small() }, lengths),
+        ("a list is unsorted", others(&[3, 0], &[0, 2, 2, 2, 2]), "the list of document 1 is not ascending"),
+        ("a list repeats", others(&[3, 3], &[0, 2, 2, 2, 2]), "the list of document 1 is not ascending"),
+        (
+            "a list beyond the names",
+            others(&[4], &[0, 1, 1, 1, 1]),
+            "document 1 is not ascending numbers below 4",
+        ),
+        ("lists fall", others(&[0, 3], &[0, 2, 1, 2, 2]), "the list of document 2 ends at 1, out of order"),
+        ("a list beyond", others(&[0, 3], &[0, 2, 3 | absent, 3, 3]), "the list of document 2 ends at 3"),
+        ("the largest list", others(&[0, 3], &[0, 2, u64::MAX, 2, 2]), "the list of document 2 ends at"),
+        ("lists of nobody", others(&[0, 3], &[0, 1, 1, 1, 1]), "the last list ends at 1 of 2 tokens"),
+        ("two states", others(&[1], &[0, 1, 1, 1, 1]), "token 1 of document 1 is in two states"),
+        ("too few lists", others(&[], &[0, 0, 0, absent]), lengths),
+        ("no lists", others(&[], &[]), lengths),
+        (
+            "half a list",
+            Raw { others: Some([vec![0; 3], u64s(&[0; 5])]), ..Raw::small() },
+            "does not lie within",
+        ),
     ] {
         let error = refused(&path, what, &raw.bytes());
         assert!(error.contains(message), "{what}: {error}");
@@ -243,12 +310,31 @@ fn sections_out_of_place() {
 }
 
 #[test]
+fn lists_out_of_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.corpus");
+    let good = Raw::unknown().bytes();
+    let (length, trailer) = (good.len() as u64, good.len() - 56);
+    for at in [0, 8, 24, 32] {
+        for number in [0, 8, 256, length, length * 8, 1 << 40, u64::MAX, u64::MAX - 7] {
+            let mut changed = good.clone();
+            changed[trailer + at..][..8].copy_from_slice(&u64::to_le_bytes(number));
+            let checksum = XxHash3_64::oneshot(&changed[trailer..trailer + 48]);
+            changed[trailer + 48..].copy_from_slice(&checksum.to_le_bytes());
+            refused(&path, &format!("{number} at {at}"), &changed);
+        }
+    }
+}
+
+#[test]
 fn a_file_of_another_version_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.corpus");
-    let number = 2 | u64::from(Raw::small().n_tokens) << 32;
-    let error = refused(&path, "version", &patched(Raw::small().bytes(), 8, number));
-    assert!(error.contains("version 2 is not known; this program reads version 1"), "{error}");
+    let version = |version| version | u64::from(Raw::small().n_tokens) << 32;
+    let error = refused(&path, "version", &patched(Raw::small().bytes(), 8, version(3)));
+    assert!(error.contains("version 3 is not known; this program reads versions 1 and 2"), "{error}");
+    refused(&path, "version 2 without its end", &patched(Raw::small().bytes(), 8, version(2)));
+    refused(&path, "version 1 with more behind", &patched(Raw::unknown().bytes(), 8, version(1)));
 }
 
 #[test]

@@ -75,6 +75,25 @@ fn every_start_agrees_on_flat_and_on_deep_networks() {
 }
 
 #[test]
+fn unknown_tokens_agree() {
+    for (case, start) in [
+        (Case::sample(300), Start::Greedy),
+        (Case::sample(100), Start::Plain),
+        (Case::preset("tiny", 300), Start::Greedy),
+    ] {
+        let case = case.with_unknown(5).options(EStepOptions { start, ..EStepOptions::default() });
+        let known = Case {
+            corpus: noisyor::Corpus::from_tokens(
+                (0..case.corpus.n_docs()).map(|doc| case.corpus.tokens(doc).to_vec()),
+            ),
+            ..case.clone()
+        };
+        let cpu = assert_parity(&case);
+        assert!(cpu.stats.elbo_sum > known.on_cpu().stats.elbo_sum + 1.0, "less is to be explained");
+    }
+}
+
+#[test]
 fn a_greedy_start_is_another_than_a_plain_one() {
     // Otherwise the agreement of greedy starts would say nothing.
     let run = |start| Case::sample(300).options(EStepOptions { start, ..EStepOptions::default() }).on_twins();

@@ -13,6 +13,7 @@ mod packing;
 mod reduced;
 mod search;
 mod structured;
+mod unknown;
 
 use crate::common::*;
 use noisyor::batch::{Batch, Packer};

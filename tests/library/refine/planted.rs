@@ -123,7 +123,7 @@ impl EStep for Watched {
         self.0.name()
     }
 
-    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         self.1.extend(work.items.iter().map(|item| item.doc_ix));
         self.2 = self.2.max(work.items.len());
         self.0.run(work, sink)

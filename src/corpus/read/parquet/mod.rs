@@ -1,4 +1,4 @@
-//! Parquet: a column of text, or of lists of tokens; a document a row. Read row group by row group, in batches.
+//! Parquet: a column of text, or of lists of tokens, with another of lists of absent or unknown ones; a document a row. Read row group by row group, in batches.
 
 mod file;
 mod footer;
@@ -9,15 +9,17 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+use super::format::UNLISTED_TEXT;
 use super::source::{Bomb, OnDisk, Source};
-use super::{Columns, Document, OnFault, Reader};
+use super::{Document, OnFault, ReadOptions, Reader, Unlisted};
+use crate::corpus::Words;
 use crate::error::{Error, Result};
 use file::Bounded;
 use guard::guarded;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use row_batch::{RowBatch, RowGroup};
+use row_batch::{Row, RowBatch, RowGroup};
 use schema::Leaves;
 use std::path::PathBuf;
 
@@ -33,6 +35,8 @@ pub(super) struct Parquet {
     leaves: Leaves,
     /// Values of the text column are tokens, not texts.
     in_lists: bool,
+    /// Tokens in no list are unknown.
+    rest_unknown: bool,
     next_group: usize,
     group: Option<RowGroup>,
     batch: RowBatch,
@@ -42,7 +46,7 @@ pub(super) struct Parquet {
 }
 
 impl Parquet {
-    pub(super) fn open(source: Source, columns: &Columns) -> Result<Self> {
+    pub(super) fn open(source: Source, options: &ReadOptions) -> Result<Self> {
         let name = source.name().to_owned();
         let on_disk = source.into_file()?;
         let mut file = on_disk.open().map_err(|e| Error::io(&name, e))?;
@@ -54,13 +58,35 @@ impl Parquet {
         let metadata = file.metadata();
         schema::check_sizes(metadata, n_bytes).map_err(|m| Error::input(&name, None, damaged(&m)))?;
         let schema = metadata.file_metadata().schema_descr();
-        let leaves = schema::choose(schema, columns).map_err(|m| Error::input(&name, None, m))?;
+        let leaves = schema::choose(schema, &options.columns).map_err(|m| Error::input(&name, None, m))?;
         let in_lists = schema.column(leaves.text).max_rep_level() > 0;
+        let rest_unknown = leaves.rest_unknown || options.unlisted == Unlisted::Unknown;
+        if rest_unknown && !in_lists {
+            return Err(Error::Usage(UNLISTED_TEXT.into()));
+        }
+        if leaves.others.is_some() && rest_unknown != leaves.rest_unknown {
+            let message =
+                "has a column 'unknown', and with `unlisted` unknown all other tokens are; leave out one";
+            return Err(Error::input(&name, None, message));
+        }
         let batch = RowBatch::default();
         let (next_group, group) = (0, None);
         let growth = Growth { n_stored: n_bytes, n_given: 0 };
         let (row, ended) = (0, false);
-        Ok(Self { name, on_disk, growth, file, leaves, in_lists, next_group, group, batch, row, ended })
+        Ok(Self {
+            name,
+            on_disk,
+            growth,
+            file,
+            leaves,
+            in_lists,
+            rest_unknown,
+            next_group,
+            group,
+            batch,
+            row,
+            ended,
+        })
     }
 
     /// Reads the next batch of rows; false at the end.
@@ -83,12 +109,22 @@ impl Parquet {
 
     /// Fills the document from the next row of the batch; none at its end.
     fn next_row(&mut self, document: &mut Document) -> Option<Result<(), Fault>> {
-        let (values, id, label) = self.batch.next()?;
+        let Row { texts, others, id, label } = self.batch.next()?;
         document.id.push_str(id);
         document.label.push_str(label);
         self.row += 1;
         let grown = self.growth.add(ROW_BYTES + id.len() + label.len());
-        Some(grown.and_then(|()| fill(values, self.in_lists, document, &mut self.growth)))
+        document.others.rest_unknown = self.rest_unknown;
+        let (in_lists, growth) = (self.in_lists, &mut self.growth);
+        let filled = grown.and_then(|()| match in_lists {
+            true => fill_list(texts, &mut document.words, growth),
+            false => fill_text(texts, &mut document.text, growth),
+        });
+        if others.is_empty() {
+            return Some(filled);
+        }
+        let filled = filled.and_then(|()| fill_list(others, &mut document.other_words, growth));
+        Some(filled.and_then(|()| document.check_names().map_err(Fault::Row)))
     }
 }
 
@@ -111,26 +147,27 @@ impl Growth {
     }
 }
 
-fn fill(
-    values: &[ByteArray],
-    in_lists: bool,
-    document: &mut Document,
-    growth: &mut Growth,
-) -> Result<(), Fault> {
+fn fill_text(values: &[ByteArray], text: &mut String, growth: &mut Growth) -> Result<(), Fault> {
+    values.iter().try_for_each(|value| {
+        text.push_str(utf8(value, growth)?);
+        Ok(())
+    })
+}
+
+fn fill_list(values: &[ByteArray], words: &mut Words, growth: &mut Growth) -> Result<(), Fault> {
     for (at, value) in values.iter().enumerate() {
-        growth.add(TOKEN_BYTES + value.len())?;
-        let text = value.as_utf8();
-        let text = text.map_err(|e| Fault::Row(format!("a text or token is not UTF-8 ({e})")))?;
-        if in_lists {
-            if text.is_empty() {
-                return Err(Fault::Row(format!("token {} is empty; leave it out", at + 1)));
-            }
-            document.words.push(text);
-        } else {
-            document.text.push_str(text);
+        let name = utf8(value, growth)?;
+        if name.is_empty() {
+            return Err(Fault::Row(format!("token {} is empty; leave it out", at + 1)));
         }
+        words.push(name);
     }
     Ok(())
+}
+
+fn utf8<'a>(value: &'a ByteArray, growth: &mut Growth) -> Result<&'a str, Fault> {
+    growth.add(TOKEN_BYTES + value.len())?;
+    value.as_utf8().map_err(|e| Fault::Row(format!("a text or token is not UTF-8 ({e})")))
 }
 
 impl Reader for Parquet {

@@ -21,6 +21,7 @@ const VALUE_BYTES: i64 = 40;
 /// One row group, read batch by batch.
 pub(super) struct RowGroup {
     text: TextColumn,
+    others: Option<TextColumn>,
     id: Option<ScalarColumn>,
     label: Option<ScalarColumn>,
     n_rows_left: usize,
@@ -40,14 +41,21 @@ impl RowGroup {
         };
         let scalar =
             |leaf: Option<usize>| leaf.map(|leaf| column(leaf, None).map(ScalarColumn::new)).transpose();
-        let n_values = Arc::new(AtomicUsize::new(0));
-        let in_lists = metadata.column(leaves.text).column_descr().max_rep_level() > 0;
-        let (descriptor, pages) = column(leaves.text, in_lists.then(|| Arc::clone(&n_values)))?;
-        let text = metadata.column(leaves.text);
-        let n_bytes = text.num_values().saturating_mul(VALUE_BYTES).saturating_add(text.uncompressed_size());
+        let text = |leaf: usize| {
+            let n_values = Arc::new(AtomicUsize::new(0));
+            let in_lists = metadata.column(leaf).column_descr().max_rep_level() > 0;
+            let (descriptor, pages) = column(leaf, in_lists.then(|| Arc::clone(&n_values)))?;
+            Ok::<_, ParquetError>(TextColumn::new(descriptor, pages, n_values))
+        };
+        let n_bytes = [Some(leaves.text), leaves.others].into_iter().flatten().fold(0, |sum: i64, leaf| {
+            let column = metadata.column(leaf);
+            let values = column.num_values().saturating_mul(VALUE_BYTES);
+            sum.saturating_add(values).saturating_add(column.uncompressed_size())
+        });
         let bytes_a_row = (n_bytes / n_rows.max(1)).max(1);
         Ok(Self {
-            text: TextColumn::new(descriptor, pages, n_values),
+            text: text(leaves.text)?,
+            others: leaves.others.map(text).transpose()?,
             id: scalar(leaves.id)?,
             label: scalar(leaves.label)?,
             n_rows_left: n_rows as usize,
@@ -59,11 +67,12 @@ impl RowGroup {
     pub(super) fn next(&mut self, batch: &mut RowBatch) -> Result<bool> {
         let n_rows = self.batch.min(self.n_rows_left);
         batch.n_rows = n_rows;
-        (batch.row, batch.level, batch.value) = (0, 0, 0);
+        batch.row = 0;
         if n_rows == 0 {
             return Ok(false);
         }
-        self.text.read(n_rows, batch)?;
+        self.text.read(n_rows, &mut batch.texts)?;
+        self.others.iter_mut().try_for_each(|others| others.read(n_rows, &mut batch.others))?;
         for (column, values) in [(&mut self.id, &mut batch.ids), (&mut self.label, &mut batch.labels)] {
             values.clear();
             column.iter_mut().try_for_each(|column| column.read(n_rows, values))?;
@@ -77,24 +86,56 @@ impl RowGroup {
 #[derive(Default)]
 pub(super) struct RowBatch {
     n_rows: usize,
+    texts: Texts,
+    others: Texts,
+    ids: Vec<String>,
+    labels: Vec<String>,
+    row: usize,
+}
+
+/// A row as it is stored.
+pub(super) struct Row<'a> {
+    /// Texts or tokens.
+    pub(super) texts: &'a [ByteArray],
+    /// What is told beside the tokens.
+    pub(super) others: &'a [ByteArray],
+    pub(super) id: &'a str,
+    pub(super) label: &'a str,
+}
+
+impl RowBatch {
+    /// The next row; none at the end.
+    pub(super) fn next(&mut self) -> Option<Row<'_>> {
+        if self.row == self.n_rows {
+            return None;
+        }
+        let (texts, others) = (self.texts.next(), self.others.next());
+        let (id, label) = (self.ids.get(self.row), self.labels.get(self.row));
+        self.row += 1;
+        Some(Row {
+            texts,
+            others,
+            id: id.map_or("", String::as_str),
+            label: label.map_or("", String::as_str),
+        })
+    }
+}
+
+/// Texts or lists of them, and how far they have been given out.
+#[derive(Default)]
+struct Texts {
     values: Vec<ByteArray>,
     definition: Vec<i16>,
     repetition: Vec<i16>,
     /// The definition level of a value that is there; less is a null, or an empty list.
     max_definition: i16,
-    ids: Vec<String>,
-    labels: Vec<String>,
-    row: usize,
     level: usize,
     value: usize,
 }
 
-impl RowBatch {
-    /// The next row's texts or tokens, its id and its label; none at the end.
-    pub(super) fn next(&mut self) -> Option<(&[ByteArray], &str, &str)> {
-        if self.row == self.n_rows {
-            return None;
-        }
+impl Texts {
+    /// Those of the next row.
+    fn next(&mut self) -> &[ByteArray] {
         let first_value = self.value;
         loop {
             let is_there = self.definition.get(self.level).is_none_or(|&level| level == self.max_definition);
@@ -105,10 +146,7 @@ impl RowBatch {
                 break;
             }
         }
-        let values = self.values.get(first_value..self.value).unwrap_or_default();
-        let (id, label) = (self.ids.get(self.row), self.labels.get(self.row));
-        self.row += 1;
-        Some((values, id.map_or("", String::as_str), label.map_or("", String::as_str)))
+        self.values.get(first_value..self.value).unwrap_or_default()
     }
 }
 
@@ -124,9 +162,10 @@ impl TextColumn {
         Self { reader: ColumnReaderImpl::new(descriptor, Box::new(pages)), max_definition, n_values }
     }
 
-    fn read(&mut self, n_rows: usize, batch: &mut RowBatch) -> Result<()> {
+    fn read(&mut self, n_rows: usize, batch: &mut Texts) -> Result<()> {
         self.n_values.store(0, Ordering::Relaxed);
         batch.max_definition = self.max_definition;
+        (batch.level, batch.value) = (0, 0);
         batch.values.clear();
         batch.definition.clear();
         batch.repetition.clear();

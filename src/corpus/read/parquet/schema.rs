@@ -1,15 +1,23 @@
 //! Which leaves of the schema hold what, and whether the file can hold what its metadata claim.
 
 use super::super::Columns;
+use super::super::columns::unique;
 use super::super::lines::shown;
 use parquet::basic::Type;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::schema::types::SchemaDescriptor;
 
+/// What a column of lists is called that leaves the rest unknown.
+const PRESENT: &str = "present";
+
 /// Leaf columns, by number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaves {
     pub(super) text: usize,
+    /// Lists of what else is told beside lists of tokens: those that are absent, or unknown.
+    pub(super) others: Option<usize>,
+    /// The rest of the tokens is unknown, by the column's name.
+    pub(super) rest_unknown: bool,
     pub(super) id: Option<usize>,
     pub(super) label: Option<usize>,
 }
@@ -18,7 +26,7 @@ pub(super) struct Leaves {
 pub(super) fn choose(schema: &SchemaDescriptor, columns: &Columns) -> Result<Leaves, String> {
     let roots = schema.root_schema().get_fields();
     let names: Vec<String> = roots.iter().map(|field| field.name().to_owned()).collect();
-    let chosen = columns.choose(&names, &["tokens", "text"])?;
+    let chosen = columns.choose(&names, &["tokens", "text", PRESENT])?;
     let about = |root: usize, what: String| format!("column '{}' {what}", shown(names[root].as_bytes()));
     let text = text_leaf(schema, chosen.text).map_err(|what| about(chosen.text, what))?;
     let scalar =
@@ -30,7 +38,14 @@ pub(super) fn choose(schema: &SchemaDescriptor, columns: &Columns) -> Result<Lea
         };
     let id = scalar(chosen.id, columns.id.is_some())?;
     let label = scalar(chosen.label, columns.label.is_some())?;
-    Ok(Leaves { text, id, label })
+    let is_list = |leaf: &usize| schema.column(*leaf).max_rep_level() > 0;
+    let name = names[chosen.text].as_str();
+    let called = columns.text.is_none() && is_list(&text);
+    let rest_unknown = called && name == PRESENT;
+    let beside = if rest_unknown { "absent" } else { "unknown" };
+    let others = if called && (rest_unknown || name == "tokens") { unique(beside, &names)? } else { None };
+    let others = others.and_then(|root| text_leaf(schema, root).ok()).filter(is_list);
+    Ok(Leaves { text, others, rest_unknown, id, label })
 }
 
 /// The only leaf of a top-level column.

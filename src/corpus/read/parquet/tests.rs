@@ -1,5 +1,5 @@
 use super::super::testing::{faults, mutations, read_all};
-use super::super::{Column, Columns, ReadOptions, open, open_stream};
+use super::super::{Column, Columns, ReadOptions, Unlisted, open, open_stream};
 use super::pages::Pages;
 use super::schema::check_sizes;
 use crate::corpus::Document;
@@ -404,4 +404,50 @@ fn a_list_without_end_ends_with_the_file() {
     let bytes = include_bytes!("../../../../tests/fixtures/endless-list.parquet");
     let faults = faults("a.parquet", bytes, &any());
     assert!(faults.len() == 1 && faults[0].contains("unexpected end of file"), "{faults:?}");
+}
+
+/// Lists of two columns, by these names: a row with something in both, one with nothing in the second, one with nulls.
+fn two_lists(first: &str, second: &str, shared: &'static [u8]) -> Vec<u8> {
+    let list = |name: &str| {
+        format!(
+            "optional group {name} (LIST) {{ repeated group list {{ optional binary element (UTF8); }} }}"
+        )
+    };
+    let schema = format!("message m {{ {} {} }}", list(first), list(second));
+    let cells = vec![
+        Bytes(vec![b"a", b"b", b"c"], vec![3, 3, 3, 0], vec![0, 1, 0, 0]),
+        Bytes(vec![shared, b"e"], vec![3, 3, 1, 0], vec![0, 1, 0, 0]),
+    ];
+    file(&schema, plain(), &[cells])
+}
+
+#[test]
+fn lists_of_absent_or_unknown_tokens() {
+    let unlisted = ReadOptions { unlisted: Unlisted::Unknown, ..any() };
+    let states = |bytes: &[u8], options: &ReadOptions| {
+        let (documents, faults) = read_all("a.parquet", bytes, options).unwrap();
+        assert!(faults.is_empty(), "{faults:?}");
+        let row = |document: &Document| {
+            let [words, others] = [&document.words, &document.other_words]
+                .map(|words| words.iter().collect::<Vec<_>>().join("+"));
+            format!("{words}|{others}|{}", document.others.rest_unknown)
+        };
+        documents.iter().map(row).collect::<Vec<_>>()
+    };
+    let [present, tokens] =
+        [("present", "absent"), ("tokens", "unknown")].map(|(a, b)| two_lists(a, b, b"d"));
+    for options in [any(), unlisted.clone()] {
+        assert_eq!(states(&present, &options), ["a+b|d+e|true", "c||true", "||true"]);
+    }
+    assert_eq!(states(&tokens, &any()), ["a+b|d+e|false", "c||false", "||false"]);
+    assert!(faults("a.parquet", &tokens, &unlisted)[0].contains("has a column 'unknown'"));
+    // The column of the tokens is chosen: others mean nothing.
+    assert_eq!(states(&tokens, &columns("tokens", "", "")), ["a+b||false", "c||false", "||false"]);
+    let lists = file(LISTS, plain(), &[lists()]);
+    assert_eq!(states(&lists, &unlisted), ["a+bc||true", "||true", "||true", "d+d||true"]);
+    let twice = faults("a.parquet", &two_lists("present", "absent", b"b"), &any());
+    assert_eq!(twice, ["a.parquet: row 1: 'b' is present and absent at once; leave it out of one list"]);
+    for bytes in mutations(&present, b"\0\xff", 300) {
+        let _ = read_all("a.parquet", &bytes, &any());
+    }
 }

@@ -1,0 +1,94 @@
+//! Which unknown finding to ask for next: the one whose answer is expected to tell most about the topics.
+//!
+//! An answer to finding i splits the case in two, with `p(y_i = 1 | y) = p(y, y_i = 1) / p(y)`. What it is expected to tell is
+//!
+//! ```text
+//! gain_i = sum_j H(d_j | y) - sum over answers of p(y_i | y) sum_j H(d_j | y, y_i),
+//! ```
+//!
+//! the sum over topics of the mutual information between the topic and the answer, in bits.
+
+use super::{Case, Engine, Interval, Marginal, Options, Posterior};
+use crate::error::Result;
+use crate::monitor::Monitor;
+use rayon::prelude::*;
+
+/// Topics that are this certain cannot be told much about: findings of such topics alone are not tried.
+const CERTAIN: f64 = 1e-3;
+
+/// A finding to ask for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The finding, by its token number.
+    pub token: u32,
+    /// The probability that it is present.
+    pub p: f64,
+    /// What the answer is expected to tell, in bits.
+    pub gain: f64,
+}
+
+impl Engine<'_> {
+    /// The unknown findings of a case, those first whose answer is expected to tell most about the topics. Findings that only depend on
+    /// topics whose states are nearly certain are left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::run`].
+    pub fn ask(
+        &self,
+        case: &Case,
+        case_ix: u64,
+        options: &Options,
+        monitor: &Monitor,
+    ) -> Result<Vec<Question>> {
+        let now = self.run(case, case_ix, options, monitor)?;
+        let graph = &self.network().graph;
+        let is_open = |topic: &u32| {
+            let p = now.marginals[*topic as usize].p;
+            p > CERTAIN && p < 1.0 - CERTAIN
+        };
+        let is_known = |token: &u32| {
+            case.present.binary_search(token).is_ok() || case.absent.binary_search(token).is_ok()
+        };
+        let candidates: Vec<u32> = (0..graph.n_tokens() as u32)
+            .filter(|token| !is_known(token))
+            .filter(|&token| graph.parents(graph.n_topics() + token as usize).iter().any(is_open))
+            .collect();
+        let question = |&token: &u32| {
+            monitor.go_on()?;
+            let answer = |present: bool| {
+                let mut case = case.clone();
+                let list = if present { &mut case.present } else { &mut case.absent };
+                list.insert(list.partition_point(|&other| other < token), token);
+                self.run(&case, case_ix, options, monitor)
+            };
+            let (yes, no) = (answer(true)?, answer(false)?);
+            // Both answers are computed, so that what they add up to need not be what it was by another method.
+            let (log_yes, log_no) = (log_p(&yes), log_p(&no));
+            let p = 1.0 / (1.0 + (log_no - log_yes).exp());
+            let after = p * entropy(&yes.marginals) + (1.0 - p) * entropy(&no.marginals);
+            Ok(Question { token, p, gain: (entropy(&now.marginals) - after).max(0.0) })
+        };
+        let mut questions: Vec<Question> = candidates.par_iter().map(question).collect::<Result<_>>()?;
+        questions.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.token.cmp(&b.token)));
+        Ok(questions)
+    }
+}
+
+/// log p of a case: the estimate, or what its bounds leave.
+fn log_p(posterior: &Posterior) -> f64 {
+    let Interval { lower, upper } = posterior.log_p;
+    posterior.log_p_estimate.unwrap_or(if upper.is_finite() && lower.is_finite() {
+        0.5 * (lower + upper)
+    } else if lower.is_finite() {
+        lower
+    } else {
+        upper
+    })
+}
+
+/// The sum of the entropies of all topics, in bits.
+fn entropy(marginals: &[Marginal]) -> f64 {
+    let of = |p: f64| if p <= 0.0 || p >= 1.0 { 0.0 } else { -p * p.log2() - (1.0 - p) * (1.0 - p).log2() };
+    marginals.iter().map(|marginal| of(marginal.p)).sum()
+}

@@ -1,0 +1,358 @@
+//! From a case to its posterior: which method is run.
+
+use super::case::Case;
+use super::certify::{Bounds, Until, certify, of_exact};
+use super::dag::Dag;
+use super::deep_upper::deep_upper;
+use super::enumerate::enumerate;
+use super::hubs::Route;
+use super::kearns_saul::kearns_saul;
+use super::mean_field::mean_field;
+use super::quickscore::{ROUNDING, quickscore};
+use super::sample::sample;
+use super::two_layer::Problem;
+use super::vi::vi;
+use super::{Interval, Marginal, Method, Options, Posterior, Watch, upper};
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::network::Network;
+use crate::numeric::f64::log1mexp;
+
+/// Hybrid bounds are tried by `auto` only where the bounds alone are this close, in nats: each exact finding closes some of the gap.
+const WORTH_A_HYBRID: f64 = 3.0;
+/// Bits of the tables of such trials: they are rebuilt many times.
+const TRIAL_BITS: usize = 14;
+
+/// How many times as many samples `auto` takes where they do not suffice.
+const MORE_SAMPLES: [usize; 2] = [4, 16];
+
+/// Infers topics of one network. It can be shared by threads.
+#[derive(Debug, Clone, Copy)]
+pub struct Engine<'a> {
+    network: &'a Network,
+}
+
+/// A case in work.
+struct Work<'a> {
+    dag: Dag,
+    /// The same with what is absent absorbed, where it has two layers.
+    two_layer: Option<Problem>,
+    options: &'a Options,
+    watch: Watch<'a>,
+    case_ix: u64,
+}
+
+impl<'a> Engine<'a> {
+    /// Takes a network in.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for weights that are none.
+    pub fn new(network: &'a Network) -> Result<Self> {
+        match network.weights.fault(&network.graph, &|node| network.names.of(node).to_owned()) {
+            Some(fault) => Err(Error::Usage(format!("{fault}; it must be above 0 and at most 1e6"))),
+            None => Ok(Self { network }),
+        }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &'a Network {
+        self.network
+    }
+
+    /// Whether no topic has a parent.
+    pub fn is_two_layer(&self) -> bool {
+        let graph = &self.network.graph;
+        (0..graph.n_topics()).all(|topic| graph.parents(topic).is_empty())
+    }
+
+    /// Infers the topics of a case. Samples are the same for the same seed and `case_ix`, on any number of threads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for options that make no sense, a case that contradicts itself, or a method that this network is too deep or too
+    /// large for; [`Error::Interrupted`].
+    pub fn run(&self, case: &Case, case_ix: u64, options: &Options, monitor: &Monitor) -> Result<Posterior> {
+        options.check()?;
+        let dag = Dag::new(self.network, case)?;
+        let two_layer = Problem::of(&dag);
+        let watch = Watch::new(monitor, options.seconds);
+        Work { dag, two_layer, options, watch, case_ix }.run()
+    }
+}
+
+impl Work<'_> {
+    fn run(&self) -> Result<Posterior> {
+        let method = self.options.method;
+        let Some(problem) = &self.two_layer else {
+            return match method {
+                Method::Auto => self.deep_auto(),
+                Method::Exact => self.deep_exact()?.ok_or_else(|| self.too_many_topics()),
+                Method::Vi => self.deep_vi(),
+                Method::Sample => self.sample(1),
+                _ => Err(Error::Usage(format!(
+                    "`method` {method} is for networks of two layers, but topics here have parents; use auto, exact, vi or sample"
+                ))),
+            };
+        };
+        match (method, self.options.certify) {
+            (Method::Auto | Method::Hybrid, Some(width)) => self.certified(problem, width),
+            (Method::Auto, None) => self.auto(problem),
+            (Method::Exact, _) => self.exact(problem)?.ok_or_else(|| self.too_many_findings(problem)),
+            (Method::Quickscore, _) => self.quickscore(problem),
+            (Method::Hybrid, None) => self.hybrid(problem),
+            (Method::Jj, _) => self.bounds(problem, false),
+            (Method::Vi, _) => self.bounds(problem, true),
+            (Method::MeanField(order), _) => self.mean_field(problem, order),
+            (Method::Ks, _) => self.kearns_saul(problem),
+            (Method::Sample, _) => self.sample(1),
+        }
+    }
+
+    fn too_many_topics(&self) -> Error {
+        Error::Usage(format!(
+            "`method` exact sums over the states of {} unknown topics that have parents; at most {} (`max_exact`) are possible, within \
+             `seconds`: use sample or vi",
+            self.dag.n_topics(),
+            self.options.max_exact
+        ))
+    }
+
+    fn too_many_findings(&self, problem: &Problem) -> Error {
+        Error::Usage(format!(
+            "`method` exact needs tables of more than 2^{} entries (`max_exact`) for {} present tokens, or more than `seconds`: use \
+             hybrid or sample",
+            self.options.max_exact,
+            problem.n_findings()
+        ))
+    }
+
+    /// Puts an answer together; `marginals` are of the unknown topics.
+    fn posterior(&self, method: &str, log_p: Interval, marginals: &[Marginal]) -> Posterior {
+        let mut all: Vec<Marginal> = self
+            .dag
+            .settled
+            .iter()
+            .map(|p| p.map_or(Marginal::unbounded(0.5), |p| Marginal::new(p, p - 1e-12, p + 1e-12)))
+            .collect();
+        // What is given is certain.
+        for (marginal, settled) in all.iter_mut().zip(&self.dag.settled) {
+            if let Some(p) = settled.filter(|&p| p == 0.0 || p == 1.0) {
+                *marginal = Marginal { p, lower: p, upper: p };
+            }
+        }
+        self.dag.topics.iter().zip(marginals).for_each(|(&topic, &marginal)| all[topic as usize] = marginal);
+        let meets = match self.options.certify {
+            Some(width) => log_p.upper - log_p.lower <= width,
+            None => all.iter().all(|marginal| marginal.error() <= self.options.within),
+        };
+        Posterior {
+            method: method.to_owned(),
+            log_p,
+            log_p_estimate: None,
+            marginals: all,
+            exact_findings: 0,
+            ess: None,
+            meets,
+        }
+    }
+
+    fn exact(&self, problem: &Problem) -> Result<Option<Posterior>> {
+        let Some(route) = Route::new(problem, self.options.max_exact) else { return Ok(None) };
+        let Some(exact) = route.exact(problem, &self.watch)? else { return Ok(None) };
+        let (log_p, marginals) = of_exact(problem, &exact);
+        let exact_findings = problem.n_findings();
+        Ok(Some(Posterior { exact_findings, ..self.posterior(route.name, log_p, &marginals) }))
+    }
+
+    fn auto(&self, problem: &Problem) -> Result<Posterior> {
+        if let Some(exact) = self.exact(problem)? {
+            return Ok(exact);
+        }
+        let bounds = self.bounds(problem, false)?;
+        if bounds.meets || !self.watch.go_on()? {
+            return Ok(bounds);
+        }
+        if bounds.log_p.upper - bounds.log_p.lower <= WORTH_A_HYBRID {
+            let (within, max_bits) = (Some(self.options.within), self.options.max_exact.min(TRIAL_BITS));
+            let hybrid = self.certificate(problem, (None, within), problem.n_findings(), max_bits)?;
+            if hybrid.meets {
+                return Ok(hybrid);
+            }
+        }
+        self.sampled_enough()
+    }
+
+    /// Exact where that is cheap or the bounds do not meet.
+    fn certified(&self, problem: &Problem, width: f64) -> Result<Posterior> {
+        let bounds = self.bounds(problem, false)?;
+        if bounds.meets {
+            return Ok(bounds);
+        }
+        // Rebuilding a table for each of many steps costs more than the whole table once.
+        if let Some(exact) = self.exact(problem)? {
+            return Ok(exact);
+        }
+        self.certificate(problem, (Some(width), None), problem.n_findings(), self.options.max_exact)
+    }
+
+    fn hybrid(&self, problem: &Problem) -> Result<Posterior> {
+        self.certificate(problem, (Some(0.0), None), self.options.exact_findings, self.options.max_exact)
+    }
+
+    fn certificate(
+        &self,
+        problem: &Problem,
+        (log_p, marginals): (Option<f64>, Option<f64>),
+        max_exact: usize,
+        max_bits: usize,
+    ) -> Result<Posterior> {
+        let until = Until { log_p, marginals, max_exact, max_bits, watch: &self.watch };
+        let Some(found) = certify(problem, &until)? else { return Err(self.too_many_findings(problem)) };
+        let exact_findings = found.exact.len();
+        let posterior = self.posterior(&format!("hybrid {exact_findings}"), found.log_p, &found.marginals);
+        Ok(Posterior { exact_findings, ..posterior })
+    }
+
+    /// The bounds of Jaakkola & Jordan; p from the upper one's measure, or the lower one's q.
+    fn bounds(&self, problem: &Problem, is_lower: bool) -> Result<Posterior> {
+        let none_exact = vec![false; problem.n_findings()];
+        let Some(bounds) = Bounds::new(problem, &none_exact, None, (0, &self.watch))? else {
+            return Err(self.too_many_findings(problem));
+        };
+        let mut marginals = bounds.marginals(problem);
+        if is_lower {
+            for (marginal, &q) in marginals.iter_mut().zip(&bounds.lower_q) {
+                *marginal = Marginal::new(q, marginal.lower, marginal.upper);
+            }
+        }
+        Ok(self.posterior(if is_lower { "vi" } else { "jj" }, bounds.log_p(problem), &marginals))
+    }
+
+    fn quickscore(&self, problem: &Problem) -> Result<Posterior> {
+        let m = problem.n_findings();
+        if m > self.options.max_exact {
+            return Err(Error::Usage(format!(
+                "`method` quickscore sums over the subsets of {m} present tokens; at most {} (`max_exact`) are possible: use exact, \
+                 hybrid or sample",
+                self.options.max_exact
+            )));
+        }
+        let Some(found) = quickscore(problem, &self.watch)? else {
+            return Ok(self.posterior("quickscore", Interval::UNKNOWN, &self.unbounded(&problem.rho())));
+        };
+        let error = found.kappa * ROUNDING * (1 + problem.n_topics()) as f64;
+        if !(error < 0.5 && found.value > 0.0) {
+            // No digit is left: nothing is known but that probabilities are at most one.
+            let log_p = Interval { lower: f64::NEG_INFINITY, upper: problem.constant };
+            return Ok(self.posterior("quickscore", log_p, &self.unbounded(&problem.rho())));
+        }
+        let log_p = problem.constant + found.value.ln();
+        let wide = problem.rounding(log_p) - (-error).ln_1p();
+        let marginal = |&p: &f64| Marginal::new(p, p - 4.0 * wide, p + 4.0 * wide);
+        let marginals: Vec<Marginal> = found.marginals.iter().map(marginal).collect();
+        let interval = Interval { lower: log_p - wide, upper: log_p + wide };
+        Ok(Posterior { exact_findings: m, ..self.posterior("quickscore", interval, &marginals) })
+    }
+
+    fn mean_field(&self, problem: &Problem, order: u8) -> Result<Posterior> {
+        let found = mean_field(problem, order);
+        let positive = found.factor > 0.0;
+        let estimate = problem.constant + found.log_first + found.factor.ln();
+        let posterior =
+            self.posterior(&format!("mf{order}"), Interval::UNKNOWN, &self.unbounded(&found.marginals));
+        Ok(Posterior { log_p_estimate: (positive && estimate.is_finite()).then_some(estimate), ..posterior })
+    }
+
+    fn kearns_saul(&self, problem: &Problem) -> Result<Posterior> {
+        let (lower, upper) = kearns_saul(problem, 1.0);
+        let log_p =
+            Interval { lower: lower - problem.rounding(lower), upper: upper + problem.rounding(upper) };
+        let log_p = if lower.is_finite() { log_p } else { Interval { lower: f64::NEG_INFINITY, ..log_p } };
+        let none_exact = vec![false; problem.n_findings()];
+        let tilted = upper::upper(problem, &none_exact, None, (0, &self.watch))?;
+        let q = tilted.map_or_else(|| problem.rho(), |upper| upper.bound.marginals);
+        Ok(self.posterior("ks", log_p, &self.unbounded(&q)))
+    }
+
+    fn unbounded(&self, p: &[f64]) -> Vec<Marginal> {
+        p.iter().map(|&p| Marginal::unbounded(p)).collect()
+    }
+
+    fn sample(&self, times: usize) -> Result<Posterior> {
+        let mean_field = vi(&self.dag, &self.watch)?;
+        let mut around = vec![mean_field.q.clone()];
+        let log_p = match &self.two_layer {
+            Some(problem) => {
+                let bounds = self.bounds(problem, false)?;
+                // The upper bound's measure is nowhere much smaller than p(d, y).
+                let q = self.dag.topics.iter().map(|&topic| bounds.marginals[topic as usize].p);
+                around.push(q.collect());
+                bounds.log_p
+            }
+            None => self.deep_interval(mean_field.log_p, &mean_field.q),
+        };
+        let key = (self.options.seed, self.case_ix);
+        let found = sample(&self.dag, &around, self.options.samples.saturating_mul(times), key, &self.watch)?;
+        let of = |(&p, &se): (&f64, &f64)| Marginal::new(p, p - 3.0 * se, p + 3.0 * se);
+        let marginals: Vec<Marginal> = found.marginals.iter().zip(&found.marginal_se).map(of).collect();
+        let estimate = Some(found.log_p).filter(|log_p| log_p.is_finite());
+        Ok(Posterior {
+            log_p_estimate: estimate,
+            ess: Some(found.ess),
+            ..self.posterior("sample", log_p, &marginals)
+        })
+    }
+
+    fn deep_interval(&self, lower: f64, q: &[f64]) -> Interval {
+        let dag = &self.dag;
+        let n = (dag.n_topics() + dag.on.len()) as f64;
+        // Every node that is on has a probability below one that needs no search.
+        let simple = |(leak, parents): &(f64, Vec<(usize, f64)>)| {
+            log1mexp(leak + parents.iter().map(|&(_, w)| w).sum::<f64>())
+        };
+        let simple = dag.constant + dag.on.iter().map(simple).sum::<f64>();
+        let upper = deep_upper(dag, q);
+        let upper = if upper.is_finite() { upper.min(simple) } else { simple };
+        let rounding = |log_p: f64| 1e-12 * (n + log_p.abs());
+        Interval { lower: lower - rounding(lower), upper: upper + rounding(upper) }
+    }
+
+    fn deep_vi(&self) -> Result<Posterior> {
+        let found = vi(&self.dag, &self.watch)?;
+        Ok(self.posterior("vi", self.deep_interval(found.log_p, &found.q), &self.unbounded(&found.q)))
+    }
+
+    fn deep_exact(&self) -> Result<Option<Posterior>> {
+        let n_topics = self.dag.n_topics();
+        if n_topics > self.options.max_exact {
+            return Ok(None);
+        }
+        let Some(found) = enumerate(&self.dag, &self.watch)? else { return Ok(None) };
+        let rounding = 1e-12 * ((n_topics + self.dag.on.len()) as f64 + found.log_p.abs());
+        let marginal = |&p: &f64| Marginal::new(p, p - rounding, p + rounding);
+        let marginals: Vec<Marginal> = found.marginals.iter().map(marginal).collect();
+        let log_p = Interval { lower: found.log_p - rounding, upper: found.log_p + rounding };
+        let posterior = self.posterior("enumerate", log_p, &marginals);
+        Ok(Some(Posterior { exact_findings: self.dag.on.len(), ..posterior }))
+    }
+
+    fn deep_auto(&self) -> Result<Posterior> {
+        match self.deep_exact()? {
+            Some(exact) => Ok(exact),
+            None => self.sampled_enough(),
+        }
+    }
+
+    /// Samples, and more of them where they do not suffice.
+    fn sampled_enough(&self) -> Result<Posterior> {
+        let mut found = self.sample(1)?;
+        for more in MORE_SAMPLES {
+            if found.meets || !self.watch.go_on()? {
+                break;
+            }
+            found = self.sample(more)?;
+        }
+        Ok(found)
+    }
+}

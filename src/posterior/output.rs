@@ -1,0 +1,245 @@
+//! Posteriors as files: a case a line as JSON, or a case and topic a row as a table or as Parquet.
+
+use super::{Posterior, Question};
+use crate::error::{Error, Result};
+use crate::files::folder_of;
+use crate::infer::{STDOUT, Target, tsv_field};
+use crate::network::Names;
+use serde::{Serialize, Serializer};
+use std::io::Write;
+use std::path::Path;
+
+#[cfg(feature = "parquet")]
+use super::parquet::Parquet;
+
+/// Formats of posteriors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PosteriorFormat {
+    /// `{"id", "method", "log_p": {"lower", "upper"}, "topics": {name: {"p", "lower", "upper"}}}`.
+    Jsonl,
+    /// A row per case and topic, with a header.
+    Tsv,
+    /// The same, in columns.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+impl PosteriorFormat {
+    /// Every format by its name, which is also how file names end.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("jsonl", Self::Jsonl),
+        ("tsv", Self::Tsv),
+        #[cfg(feature = "parquet")]
+        ("parquet", Self::Parquet),
+    ];
+
+    /// The format of an output: the one that is given, else by its name; JSON lines on standard output.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] where the name asks for none.
+    pub fn of(path: &Path, given: Option<Self>) -> Result<Self> {
+        if let Some(format) = given.or((path == Path::new(STDOUT)).then_some(Self::Jsonl)) {
+            return Ok(format);
+        }
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        #[cfg(not(feature = "parquet"))]
+        if extension.eq_ignore_ascii_case("parquet") {
+            return Err(Error::input(path, None, crate::error::NO_PARQUET));
+        }
+        let known = Self::NAMES.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
+        known.map(|&(_, format)| format).ok_or_else(|| {
+            Error::Usage(format!(
+                "{}: posteriors are written as .jsonl, .tsv or .parquet; this name ends in '{extension}'",
+                path.display()
+            ))
+        })
+    }
+}
+
+/// One row of a table: a case, a topic, and what is known of both.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) method: String,
+    pub(super) log_p: [f64; 2],
+    /// The topic, p and its bounds; none for a case of which every topic is below the threshold.
+    pub(super) topic: Option<(u32, [f64; 3])>,
+}
+
+/// Writes posteriors case by case. Dropped without [`PosteriorWriter::commit`], it leaves nothing behind.
+pub struct PosteriorWriter<'a> {
+    names: &'a Names,
+    threshold: f64,
+    place: Place,
+}
+
+enum Place {
+    Jsonl(Target),
+    Tsv(Target),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<Parquet>),
+}
+
+impl<'a> PosteriorWriter<'a> {
+    /// Opens an output, a file or [`STDOUT`]. Topics with p below the threshold are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
+    pub fn create(path: &Path, format: PosteriorFormat, names: &'a Names, threshold: f64) -> Result<Self> {
+        let mut file = Target::create(folder_of(path), path)?;
+        let place = match format {
+            PosteriorFormat::Jsonl => Place::Jsonl(file),
+            PosteriorFormat::Tsv => {
+                file.put("id\tmethod\tlog_p_lower\tlog_p_upper\ttopic\tp\tlower\tupper\n")?;
+                Place::Tsv(file)
+            }
+            #[cfg(feature = "parquet")]
+            PosteriorFormat::Parquet => Place::Parquet(Box::new(Parquet::create(file, names)?)),
+        };
+        Ok(Self { names, threshold, place })
+    }
+
+    /// Writes the next case, and, in JSON lines, what to ask.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
+    pub fn write(&mut self, id: &str, posterior: &Posterior, questions: Option<&[Question]>) -> Result<()> {
+        let topics = self.topics(posterior);
+        let ask = questions.map(|questions| self.asked(questions));
+        match &mut self.place {
+            Place::Jsonl(file) => {
+                let Posterior { method, log_p, log_p_estimate, ess, meets, .. } = posterior;
+                let line = Line {
+                    id,
+                    method,
+                    log_p: LogP { lower: log_p.lower, upper: log_p.upper, estimate: *log_p_estimate },
+                    ess: *ess,
+                    within: *meets,
+                    ask,
+                    topics: Topics(&topics, self.names),
+                };
+                let written = serde_json::to_writer(&mut *file, &line).map_err(std::io::Error::from);
+                written.and_then(|()| file.write_all(b"\n")).map_err(|e| Error::io(file.path(), e))
+            }
+            Place::Tsv(file) => {
+                let lines: String =
+                    rows(id, posterior, &topics).map(|row| tsv_line(&row, self.names)).collect();
+                file.put(&lines)
+            }
+            #[cfg(feature = "parquet")]
+            Place::Parquet(file) => rows(id, posterior, &topics).try_for_each(|row| file.write(row)),
+        }
+    }
+
+    /// Completes the file and puts it in place.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where it cannot be written.
+    pub fn commit(self) -> Result<()> {
+        match self.place {
+            Place::Jsonl(file) | Place::Tsv(file) => file.commit(),
+            #[cfg(feature = "parquet")]
+            Place::Parquet(file) => file.commit(),
+        }
+    }
+
+    fn asked(&self, questions: &[Question]) -> Vec<Asked<'a>> {
+        let (names, n_topics) = (self.names, self.names.topics.len() as u32);
+        let asked = |q: &Question| Asked { finding: names.of(n_topics + q.token), p: q.p, gain_bits: q.gain };
+        questions.iter().map(asked).collect()
+    }
+
+    /// The topics to write, most likely first.
+    fn topics(&self, posterior: &Posterior) -> Vec<(u32, [f64; 3])> {
+        let marginals = (0..).zip(&posterior.marginals);
+        let mut topics: Vec<(u32, [f64; 3])> = marginals
+            .filter(|(_, marginal)| marginal.p >= self.threshold)
+            .map(|(topic, marginal)| (topic, [marginal.p, marginal.lower, marginal.upper]))
+            .collect();
+        topics.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]).then(a.0.cmp(&b.0)));
+        topics
+    }
+}
+
+fn rows<'a>(
+    id: &'a str,
+    posterior: &'a Posterior,
+    topics: &'a [(u32, [f64; 3])],
+) -> impl Iterator<Item = Row> + 'a {
+    let row = move |topic: Option<(u32, [f64; 3])>| Row {
+        id: id.to_owned(),
+        method: posterior.method.clone(),
+        log_p: [posterior.log_p.lower, posterior.log_p.upper],
+        topic,
+    };
+    let none = topics.is_empty().then_some(None);
+    topics.iter().copied().map(Some).chain(none).map(row)
+}
+
+/// Numbers that are not finite, bounds that a method does not have, are empty.
+fn number(x: f64) -> String {
+    if x.is_finite() { x.to_string() } else { String::new() }
+}
+
+fn tsv_line(row: &Row, names: &Names) -> String {
+    let [lower, upper] = row.log_p.map(number);
+    let case = format!("{}\t{}\t{lower}\t{upper}", tsv_field(&row.id), row.method);
+    row.topic.map_or_else(
+        || format!("{case}\t\t\t\t\n"),
+        |(topic, values)| {
+            let [p, lower, upper] = values.map(number);
+            format!("{case}\t{}\t{p}\t{lower}\t{upper}\n", tsv_field(names.of(topic)))
+        },
+    )
+}
+
+/// A case as JSON, which has no infinity: a bound that a method does not have is null.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    method: &'a str,
+    log_p: LogP,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ess: Option<f64>,
+    within: bool,
+    topics: Topics<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ask: Option<Vec<Asked<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    finding: &'a str,
+    p: f64,
+    gain_bits: f64,
+}
+
+#[derive(Serialize)]
+struct LogP {
+    lower: f64,
+    upper: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimate: Option<f64>,
+}
+
+/// Topics by name, most likely first.
+struct Topics<'a>(&'a [(u32, [f64; 3])], &'a Names);
+
+#[derive(Serialize)]
+struct OfTopic {
+    p: f64,
+    lower: f64,
+    upper: f64,
+}
+
+impl Serialize for Topics<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let of =
+            |&(topic, [p, lower, upper]): &(u32, [f64; 3])| (self.1.of(topic), OfTopic { p, lower, upper });
+        serializer.collect_map(self.0.iter().map(of))
+    }
+}

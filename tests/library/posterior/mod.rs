@@ -1,0 +1,5 @@
+//! Inference of topics with certificates: golden files, enumeration, random networks.
+
+mod cases;
+mod golden;
+mod random;
