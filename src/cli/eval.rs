@@ -14,7 +14,7 @@ use noisyor::likelihood::{self, Estimates};
 use noisyor::monitor::Monitor;
 use noisyor::network::{Network, load_model};
 use noisyor::posterior::calibration::Calibration;
-use noisyor::posterior::{Cases, Engine, Interval, Method, Options};
+use noisyor::posterior::{Cases, Engine, Options};
 use noisyor::{Error, Result as LibResult, exact};
 use serde_json::json;
 use std::io::Write;
@@ -44,8 +44,8 @@ pub(crate) struct Args {
     /// and a lower bound, the sum over all configurations of topics met: for networks of any size, but samples are of all topics
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
     likelihood: Option<Option<usize>>,
-    /// Also an upper bound of the log-likelihood, and a lower one beside it that is certain to the last digit. In networks whose topics have
-    /// parents the upper bound is loose
+    /// Also an upper bound of the log-likelihood: it is then certain to lie between two figures. In networks whose topics have parents the
+    /// upper bound is loose
     #[arg(long)]
     upper: bool,
     /// How far q can be trusted: N cases are sampled from the model (1000 if not given), and of topics with a q the share that is on
@@ -58,8 +58,7 @@ pub(crate) struct Args {
     /// Seed of the samples of --likelihood and --calibration
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write each document's figures to a table: doc, elbo, and if asked for exact, lower, upper, likelihood, likelihood_se, ess,
-    /// configurations
+    /// Write each document's figures to a table: doc, elbo, and if asked for exact, upper, likelihood, likelihood_se, ess, configurations
     #[arg(long, value_name = "FILE.tsv")]
     per_doc: Option<PathBuf>,
     #[command(flatten)]
@@ -138,27 +137,25 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         }
         None => None,
     };
-    let bounds = if args.upper {
+    let upper = if args.upper {
         let _progress = Progress::start(common, &monitor, "bounding", docs.n_docs() as u64);
-        Some(both_bounds(&model, plain_docs, &given, &monitor)?)
+        Some(upper_bounds(&model, plain_docs, &given, &monitor)?)
     } else {
         None
     };
     let calibration = args.calibration(&model, Some(plain_docs), estep.as_mut(), common, &monitor)?;
-    let figures = Figures { elbo, exact, bounds, estimates };
+    let figures = Figures { elbo, exact, upper, estimates };
     if let (Some(file), Some(path)) = (per_doc, &args.per_doc) {
         figures.write(file, path, &docs)?;
     }
-    let Figures { exact, bounds, estimates, .. } = figures;
+    let Figures { exact, upper, estimates, .. } = figures;
 
     let n_docs = docs.n_docs();
     let mean = |sum: f64| (n_docs > 0).then(|| sum / n_docs as f64);
     let elbo_mean = mean(stats.elbo_sum);
     let exact_mean = exact.as_ref().and_then(|exact| mean(exact.iter().sum()));
     let means = estimates.as_ref().and_then(Estimates::means);
-    let of_bounds =
-        |side: fn(&Interval) -> f64| bounds.as_ref().and_then(|bounds| mean(bounds.iter().map(side).sum()));
-    let (lower_mean, upper_mean) = (of_bounds(|bound| bound.lower), of_bounds(|bound| bound.upper));
+    let upper_mean = upper.as_ref().and_then(|upper| mean(upper.iter().sum()));
     let doc_ixs: Vec<u32> = (0..n_docs as u32).collect();
     let frequency = token_frequency(&docs, &doc_ixs, network.graph.n_tokens());
     let told = known_share(&docs, &doc_ixs, network.graph.n_tokens());
@@ -180,7 +177,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             result["configurations_bound_mean"] = json!(means.map(|means| means.configurations));
         }
         if args.upper {
-            result["log_p_mean"] = json!({"lower": lower_mean, "upper": upper_mean});
+            result["upper_mean"] = json!(upper_mean);
         }
         if let Some(calibration) = &calibration {
             result["calibration"] = calibration.json();
@@ -195,12 +192,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         text +=
             &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);
     }
-    if let (Some(lower), Some(upper)) = (lower_mean, upper_mean) {
-        let deep = if Engine::new(&model)?.is_two_layer() { "" } else { "; loose, as topics have parents" };
-        text += &format!(
-            "the log-likelihood is certainly between {lower:.6} and {upper:.6}, {:.6} apart{deep}\n",
-            upper - lower
-        );
+    if let Some(upper) = upper_mean {
+        let deep =
+            if Engine::new(&model)?.is_two_layer() { "" } else { "; it is loose, as topics have parents" };
+        text += &format!("upper bound {upper:.6}, {:.6} above the lower one{deep}\n", upper - elbo_mean);
     }
     if let (Some(means), Some(sampling)) = (means, &sampling) {
         text += &format!(
@@ -248,19 +243,19 @@ impl Args {
     }
 }
 
-/// Both bounds of every document, in f64.
-fn both_bounds(
+/// The upper bound of every document.
+fn upper_bounds(
     network: &Network,
     docs: Docs<'_>,
     given: &[(u32, bool)],
     monitor: &Monitor,
-) -> LibResult<Vec<Interval>> {
-    let options = Options { method: Method::Vi, ..Options::default() };
+) -> LibResult<Vec<f64>> {
+    let options = Options::default();
     let cases = Cases { engine: Engine::new(network)?, docs, given, options: &options };
     let mut bounds = Vec::with_capacity(docs.n_docs());
-    let run = |case: &_, doc_ix| Ok(cases.run(case, doc_ix, monitor)?.log_p);
-    cases.each(0..docs.n_docs(), monitor, run, |_, _, interval| {
-        bounds.push(interval);
+    let upper = |case: &_, _| cases.engine.upper(case, monitor);
+    cases.each(0..docs.n_docs(), monitor, upper, |_, _, upper| {
+        bounds.push(upper);
         Ok(())
     })?;
     Ok(bounds)
@@ -270,7 +265,7 @@ fn both_bounds(
 struct Figures {
     elbo: Vec<f64>,
     exact: Option<Vec<f64>>,
-    bounds: Option<Vec<Interval>>,
+    upper: Option<Vec<f64>>,
     estimates: Option<Estimates>,
 }
 
@@ -278,7 +273,7 @@ impl Figures {
     fn write(&self, mut file: AtomicFile, path: &Path, docs: &Docs<'_>) -> Result<(), Error> {
         let mut write = || {
             write!(file, "doc\telbo{}", if self.exact.is_some() { "\texact" } else { "" })?;
-            write!(file, "{}", if self.bounds.is_some() { "\tlower\tupper" } else { "" })?;
+            write!(file, "{}", if self.upper.is_some() { "\tupper" } else { "" })?;
             let of_likelihood = "\tlikelihood\tlikelihood_se\tess\tconfigurations";
             writeln!(file, "{}", if self.estimates.is_some() { of_likelihood } else { "" })?;
             for (doc_ix, elbo) in self.elbo.iter().enumerate() {
@@ -286,8 +281,8 @@ impl Figures {
                 if let Some(exact) = &self.exact {
                     write!(file, "\t{}", exact[doc_ix])?;
                 }
-                if let Some(Interval { lower, upper }) = self.bounds.as_ref().map(|bounds| bounds[doc_ix]) {
-                    write!(file, "\t{lower}\t{upper}")?;
+                if let Some(upper) = &self.upper {
+                    write!(file, "\t{}", upper[doc_ix])?;
                 }
                 if let Some(estimates) = &self.estimates {
                     let e = estimates.doc(doc_ix);
