@@ -45,6 +45,7 @@ pub mod cover;
 pub mod dag;
 pub mod deep_upper;
 pub mod enumerate;
+mod greedy;
 pub mod hubs;
 pub mod hybrid;
 pub mod kearns_saul;
