@@ -217,13 +217,10 @@ fn commands_that_do_not_take_them_say_so_and_write_nothing() {
     for (command, arguments) in [
         ("refine", "train a.jsonl --graph model.tsv --refine -o out"),
         ("docs", "docs model.tsv t --corpus a.jsonl"),
-        ("report", "report model.tsv --corpus a.jsonl -o out.tsv"),
     ] {
         folder.fails(arguments, 2, &[&told(command), "--unlisted absent"]);
     }
-    for written in ["out/model.safetensors", "out.tsv"] {
-        assert!(!folder.path(written).exists(), "{written}");
-    }
+    assert!(!folder.path("out/model.safetensors").exists());
 }
 
 #[test]
@@ -291,6 +288,12 @@ fn tables_with_empty_cells_are_trained_on() {
     let bound = |run: &str| number(&folder.result(&format!("eval {run} all.csv"))["elbo_mean"]);
     let (some, zeros) = (bound("some"), bound("zeros"));
     assert!(some > zeros + 0.05, "{some} {zeros}");
+    let told = folder.stderr("report some");
+    assert!(told.contains("no documents are shown: they have unknown values"), "{told}");
+    let compared = folder.result("compare some zeros --corpus all.csv");
+    assert!(compared.is_object());
+    folder.run("train some.csv -o again --seed 1 -q");
+    assert!(folder.stdout("compare some again").contains("documents"), "documents with unknown values");
     let told = folder.stderr("graph some.csv --topics 2 -o graph.json");
     assert!(told.contains("count as absent"), "{told}");
 }
