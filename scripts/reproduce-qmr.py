@@ -16,8 +16,9 @@ ROUNDED = 0.01
 
 def read(file):
     """Rows by column name, numbers as numbers."""
+    number = lambda key, value: value if key == "others" else float(value)
     with open(file) as lines:
-        return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(lines, delimiter="\t")]
+        return [{key: number(key, value) for key, value in row.items()} for row in csv.DictReader(lines, delimiter="\t")]
 
 
 def slope(points):
@@ -65,20 +66,22 @@ def trusted(row, name):
 def hybrids(rows, figure):
     """log p(y) against the number of exact findings, a panel for each case."""
     panels = []
-    for at, key in enumerate(sorted({(row["known"], row["case"]) for row in rows}, key=lambda key: (-key[0], key[1]))):
-        of = [row for row in rows if (row["known"], row["case"]) == key]
+    cases = list(dict.fromkeys((row["case"], row["others"]) for row in rows))
+    for at, key in enumerate(cases):
+        of = [row for row in rows if (row["case"], row["others"]) == key]
         m, truth = int(of[0]["present"]), of[0]["truth"]
-        name = f"case {key[1]:g}: {m} present, " + ("all known" if key[0] == 1 else f"{key[0]:.0%} known")
+        name = f"case {key[0]:g}: {m} present, others {key[1]}"
         print(f"| {name}; exact | {' | '.join(curve for _, curve, _ in CURVES[1:])} |\n|---|---|---|---|")
         for row in of:
-            cells = [f"{row[key]:.2f}" if trusted(row, key) else "" for key, _, _ in CURVES[1:]]
+            cells = [f"{row[column]:.2f}" if trusted(row, column) else "" for column, _, _ in CURVES[1:]]
             print(f"| {row['exact_findings']:g} | {' | '.join(cells)} |")
         print(f"| log p(y) | {truth:.2f} | {truth:.2f} | {truth:.2f} |\n")
         left, top = 70 + 400 * (at % 2), 40 + 330 * (at // 2)
         low = math.floor(min(row["mf3"] for row in of if trusted(row, "mf3")) / 20) * 20
-        panel = svg.Panel((left, left + 310, top, top + 230), (0, m), (low, -40))
+        high = math.ceil(max(row["jj_fixed"] for row in of) / 20) * 20
+        panel = svg.Panel((left, left + 310, top, top + 230), (0, m), (low, high))
         panel.text(left + 155, top - 16, name, "middle", ' font-size="13"')
-        panel.rows(range(low, -39, 20))
+        panel.rows(range(low, high + 1, 20))
         panel.ticks(range(0, m + 1, 4), "findings treated exactly")
         for place, (column, curve, colour) in enumerate(CURVES):
             points = [(row["exact_findings"], row[column]) for row in of if trusted(row, column)]
