@@ -100,8 +100,18 @@ impl<'a> Subject<'a> {
             let output = folder.path().join(format!("out.{target}"));
             let (shard, part_docs) = (Some(*shard), Job::PART_DOCS);
             let format = OutputFormat::of(&output, None).expect("a format");
-            let job =
-                Job { network, docs, shard, options, threshold: 0.01, format, log_odds: false, part_docs };
+            let job = Job {
+                network,
+                docs,
+                shard,
+                given: &[],
+                options,
+                threshold: 0.01,
+                format,
+                log_odds: false,
+                is_exact: false,
+                part_docs,
+            };
             let mut batch = Inference::open(&output, job, "cpu", false, &mut |_| {}).expect("an output");
             batch.run(&mut estep, &monitor).expect("an E-step");
             batch.commit().expect("an output");

@@ -3,15 +3,13 @@
 
 use noisyor::Monitor;
 use noisyor::network::Network;
+use noisyor::posterior::calibration::{Bin, Reliability, SURE};
 use noisyor::posterior::{Case, Engine, Method, Options, Posterior};
 use noisyor::synth::{Preset, Sampler, random_network};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::time::Instant;
-
-/// Probabilities from here on are meant to be sure.
-const SURE: f64 = 0.95;
 
 /// Cases sampled from a network, in which each finding is known with some probability.
 pub struct Cases<'a> {
@@ -42,37 +40,13 @@ impl<'a> Cases<'a> {
     }
 }
 
-/// Statements "with probability p it is on", and how many of them were true.
-#[derive(Default, Clone, Copy)]
-struct Stated {
-    n: usize,
-    sum: f64,
-    n_on: usize,
-}
-
-impl Stated {
-    fn add(&mut self, p: f64, is_on: bool) {
-        *self = Self { n: self.n + 1, sum: self.sum + p, n_on: self.n_on + usize::from(is_on) };
-    }
-
-    /// Cells of a table: how many, their mean, the share that was true.
-    fn cells(&self) -> String {
-        let n = self.n as f64;
-        if self.n == 0 {
-            return "0 | | ".into();
-        }
-        format!("{} | {:.4} | {:.4}", self.n, self.sum / n, self.n_on as f64 / n)
-    }
-}
-
 /// What one method did to all cases.
 #[derive(Default)]
 struct Record {
     seconds: Vec<f64>,
     /// Largest differences from exact marginals.
     errors: Vec<f64>,
-    tenths: [Stated; 10],
-    sure: Stated,
+    reliability: Reliability,
     /// Cases, seconds, and how many met `within`, by the method that was really used.
     used: BTreeMap<String, (usize, f64, usize)>,
 }
@@ -82,13 +56,9 @@ impl Record {
         self.seconds.push(seconds);
         self.errors.extend(exact.map(|exact| difference(found, exact)));
         for (topic, marginal) in found.marginals.iter().enumerate() {
-            let is_on = on.binary_search(&(topic as u32)).is_ok();
-            self.tenths[((10.0 * marginal.p) as usize).min(9)].add(marginal.p, is_on);
-            if marginal.p >= SURE {
-                self.sure.add(marginal.p, is_on);
-            }
+            self.reliability.add(marginal.p, on.binary_search(&(topic as u32)).is_ok());
         }
-        let (n, time, met) = self.used.entry(found.method.clone()).or_default();
+        let (n, time, met) = self.used.entry(found.method_name().to_owned()).or_default();
         (*n, *time, *met) = (*n + 1, *time + seconds, *met + usize::from(found.meets));
     }
 
@@ -154,10 +124,18 @@ pub fn print(n_cases: u64, known: f64) {
     println!("\n| against exact | cases | all topics within 0.01 | largest difference |\n|---|---|---|---|");
     compared.print_errors("auto, where it is not exact itself");
     vi.print_errors("vi");
-    println!("\n| p from | topics, auto | mean p | truly on | topics, vi | mean q | truly on |");
+    println!("\n| p, q from | topics, auto | mean p | truly on | topics, vi | mean q | truly on |");
     println!("|---|---|---|---|---|---|---|");
-    for (at, (auto, vi)) in auto.tenths.iter().zip(&vi.tenths).enumerate() {
-        println!("| {:.1} | {} | {} |", at as f64 / 10.0, auto.cells(), vi.cells());
+    for (p, q) in auto.reliability.bins().into_iter().zip(vi.reliability.bins()) {
+        let cells = |bin: Bin| match bin.n {
+            0 => "0 | | ".to_owned(),
+            n => format!("{n} | {:.4} | {:.4}", bin.mean, bin.on),
+        };
+        println!("| {} | {} | {} |", p.from, cells(p), cells(q));
     }
-    println!("| {SURE} | {} | {} |", auto.sure.cells(), vi.sure.cells());
+    let sure = |record: &Record| {
+        let (n, on) = record.reliability.sure().unwrap_or_default();
+        format!("{n} | | {on:.4}")
+    };
+    println!("| {SURE} and more | {} | {} |", sure(&auto), sure(&vi));
 }

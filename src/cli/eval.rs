@@ -3,32 +3,40 @@
 use super::common::{BackendArgs, interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
-use super::{Common, progress::Progress};
+use super::given::GivenArgs;
+use super::{Common, calibration, progress::Progress};
 use anyhow::Result;
 use noisyor::corpus::{Baseline, Docs, Verifying, known_share, token_frequency};
-use noisyor::estep::{DocResults, Params};
+use noisyor::estep::{DocResults, EStep, Params};
 use noisyor::files::AtomicFile;
 use noisyor::infer::{self, Task};
 use noisyor::likelihood::{self, Estimates};
-use noisyor::network::load_model;
-use noisyor::{Error, exact};
+use noisyor::monitor::Monitor;
+use noisyor::network::{Network, load_model};
+use noisyor::posterior::calibration::Calibration;
+use noisyor::posterior::{Cases, Engine, Options};
+use noisyor::{Error, Result as LibResult, exact};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Mean bound per document of a corpus under a model
 ///
 /// Beside it stands how likely the documents are if words are independent, each with the frequency that it has in these documents: the best
-/// that a model without topics can do.
+/// that a model without topics can do. With --given the bound is one of the documents and the given states together.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor eval run documents.jsonl --bound full --per-doc bounds.tsv
-  noisyor eval run documents.jsonl --likelihood=200 --seed 1")]
+  noisyor eval run documents.jsonl --likelihood=200 --seed 1
+  noisyor eval run documents.jsonl --upper
+  noisyor eval run --calibration=1000")]
 pub(crate) struct Args {
     /// Model: .safetensors, .json or .tsv, or a run folder
     model: PathBuf,
-    /// Corpus
-    corpus: PathBuf,
+    /// Corpus; --calibration does without
+    #[arg(required_unless_present = "calibration")]
+    corpus: Option<PathBuf>,
     /// Also the exact log-likelihood, by enumeration: for networks of up to 22 topics
     #[arg(long)]
     exact: bool,
@@ -36,10 +44,21 @@ pub(crate) struct Args {
     /// and a lower bound, the sum over all configurations of topics met: for networks of any size, but samples are of all topics
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
     likelihood: Option<Option<usize>>,
-    /// Seed of the samples of --likelihood
+    /// Also an upper bound of the log-likelihood: it is then certain to lie between two figures. In networks whose topics have parents the
+    /// upper bound is loose
+    #[arg(long)]
+    upper: bool,
+    /// How far q can be trusted: N cases are sampled from the model (1000 if not given), and of topics with a q the share that is on
+    /// is counted; beside it the same of the probabilities that `noisyor posterior` has, where they can be exact. With a corpus that has
+    /// unknown tokens, the cases have the same ones unknown
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
+    calibration: Option<Option<usize>>,
+    #[command(flatten)]
+    given: GivenArgs,
+    /// Seed of the samples of --likelihood and --calibration
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write each document's figures to a table: doc, elbo, and if asked for exact, likelihood, likelihood_se, ess, configurations
+    /// Write each document's figures to a table: doc, elbo, and if asked for exact, upper, likelihood, likelihood_se, ess, configurations
     #[arg(long, value_name = "FILE.tsv")]
     per_doc: Option<PathBuf>,
     #[command(flatten)]
@@ -62,19 +81,31 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         sampling.check()?;
     }
     let model = model_file(&args.model)?;
+    let Some(corpus_path) = &args.corpus else {
+        args.refuse_without_corpus()?;
+        let mut estep = args.backend.open(common)?;
+        let network = load_model(&model)?;
+        let measured = args.calibration(&network, None, estep.as_mut(), common, &interruptible(common)?)?;
+        let name = estep.name();
+        return measured.map_or(Ok(()), |measured| calibration::print_alone(&measured, &name, common));
+    };
     if let Some(path) = &args.per_doc {
-        refuse_overwriting(path, [&model, &args.corpus])?;
+        refuse_overwriting(path, [&model, corpus_path])?;
     }
     let mut estep = args.backend.open(common)?;
-    let network = load_model(&model)?;
+    let model = load_model(&model)?;
+    let given = args.given.states(&model)?;
+    let with_given = model.with_given(&given)?;
+    let network = &with_given.network;
     if args.exact {
         exact::check_size(&network.graph)?;
     }
     args.per_doc.iter().for_each(|path| common.say_replaced(path));
     let per_doc = args.per_doc.as_deref().map(AtomicFile::create).transpose()?;
     let monitor = interruptible(common)?;
-    let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;
-    let docs = alignment.docs(&corpus);
+    let (corpus, alignment) = args.reading.read_for(corpus_path, &model.names.tokens, common, &monitor)?;
+    let plain_docs = alignment.docs(&corpus);
+    let docs = plain_docs.with_given(network.graph.n_tokens(), &with_given.present);
     let verifying = Verifying::start(&corpus, &monitor);
 
     let params = Params::derive(&network.graph, &network.weights, options.bound)?;
@@ -86,7 +117,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     };
     let sink = per_doc.is_some().then_some(&mut collect as _);
     let all = 0..docs.n_docs();
-    let task = Task { network: &network, params: &params, docs, options: &options, monitor: &monitor };
+    let task = Task { network, params: &params, docs, options: &options, monitor: &monitor };
     let run = task.run_range(all, estep.as_mut(), sink);
     let stats = verifying.finish(run)?;
     drop(progress);
@@ -102,19 +133,29 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let estimates = match &sampling {
         Some(sampling) => {
             let _progress = Progress::start(common, &monitor, "sampling", docs.n_docs() as u64);
-            Some(likelihood::estimate(&network, docs, sampling, estep.as_mut(), &monitor)?)
+            Some(likelihood::estimate(network, docs, sampling, estep.as_mut(), &monitor)?)
         }
         None => None,
     };
+    let upper = if args.upper {
+        let _progress = Progress::start(common, &monitor, "bounding", docs.n_docs() as u64);
+        Some(upper_bounds(&model, plain_docs, &given, &monitor)?)
+    } else {
+        None
+    };
+    let calibration = args.calibration(&model, Some(plain_docs), estep.as_mut(), common, &monitor)?;
+    let figures = Figures { elbo, exact, upper, estimates };
     if let (Some(file), Some(path)) = (per_doc, &args.per_doc) {
-        write_per_doc(file, path, &docs, &elbo, exact.as_deref(), estimates.as_ref())?;
+        figures.write(file, path, &docs)?;
     }
+    let Figures { exact, upper, estimates, .. } = figures;
 
     let n_docs = docs.n_docs();
     let mean = |sum: f64| (n_docs > 0).then(|| sum / n_docs as f64);
     let elbo_mean = mean(stats.elbo_sum);
     let exact_mean = exact.as_ref().and_then(|exact| mean(exact.iter().sum()));
     let means = estimates.as_ref().and_then(Estimates::means);
+    let upper_mean = upper.as_ref().and_then(|upper| mean(upper.iter().sum()));
     let doc_ixs: Vec<u32> = (0..n_docs as u32).collect();
     let frequency = token_frequency(&docs, &doc_ixs, network.graph.n_tokens());
     let told = known_share(&docs, &doc_ixs, network.graph.n_tokens());
@@ -135,6 +176,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             result["ess_mean"] = json!(means.map(|means| means.ess));
             result["configurations_bound_mean"] = json!(means.map(|means| means.configurations));
         }
+        if args.upper {
+            result["upper_mean"] = json!(upper_mean);
+        }
+        if let Some(calibration) = &calibration {
+            result["calibration"] = calibration.json();
+        }
         return print(format_args!("{result}\n"));
     }
     let Some(elbo_mean) = elbo_mean else { return print("no documents\n") };
@@ -145,6 +192,11 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         text +=
             &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);
     }
+    if let Some(upper) = upper_mean {
+        let deep =
+            if Engine::new(&model)?.is_two_layer() { "" } else { "; it is loose, as topics have parents" };
+        text += &format!("upper bound {upper:.6}, {:.6} above the lower one{deep}\n", upper - elbo_mean);
+    }
     if let (Some(means), Some(sampling)) = (means, &sampling) {
         text += &format!(
             "estimated log-likelihood {:.6}, standard error {:.6}; effective sample size {:.1} of {}\n\
@@ -152,34 +204,95 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             means.log_p, means.se, means.ess, sampling.samples, means.configurations
         );
     }
+    if let Some(calibration) = &calibration {
+        text += &format!("\n{}", calibration::table(calibration));
+    }
     print(text)
 }
 
-fn write_per_doc(
-    mut file: AtomicFile,
-    path: &Path,
-    docs: &Docs<'_>,
-    elbo: &[f64],
-    exact: Option<&[f64]>,
-    estimates: Option<&Estimates>,
-) -> Result<(), Error> {
-    let mut write = || {
-        write!(file, "doc\telbo{}", if exact.is_some() { "\texact" } else { "" })?;
-        let of_likelihood = "\tlikelihood\tlikelihood_se\tess\tconfigurations";
-        writeln!(file, "{}", if estimates.is_some() { of_likelihood } else { "" })?;
-        for (doc_ix, elbo) in elbo.iter().enumerate() {
-            write!(file, "{}\t{elbo}", infer::tsv_field(&docs.corpus().id(doc_ix)))?;
-            if let Some(exact) = exact {
-                write!(file, "\t{}", exact[doc_ix])?;
-            }
-            if let Some(estimates) = estimates {
-                let e = estimates.doc(doc_ix);
-                write!(file, "\t{}\t{}\t{}\t{}", e.log_p, e.se, e.ess, e.configurations)?;
-            }
-            writeln!(file)?;
+impl Args {
+    /// Without a corpus there is nothing but calibration.
+    fn refuse_without_corpus(&self) -> LibResult<()> {
+        let options = [
+            ("--exact", self.exact),
+            ("--likelihood", self.likelihood.is_some()),
+            ("--upper", self.upper),
+            ("--per-doc", self.per_doc.is_some()),
+            ("--given", self.given.is_given()),
+            ("options such as --format", self.reading.is_given()),
+        ];
+        match options.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Error::Usage(format!("{option}: of which documents? Name a corpus"))),
+            None => Ok(()),
         }
+    }
+
+    /// Calibration on sampled cases, where it is asked for.
+    fn calibration(
+        &self,
+        network: &Network,
+        asked_as: Option<Docs<'_>>,
+        estep: &mut dyn EStep,
+        common: &Common,
+        monitor: &Arc<Monitor>,
+    ) -> LibResult<Option<Calibration>> {
+        let Some(n_cases) = self.calibration else { return Ok(None) };
+        let options = self.estep.options()?;
+        let sampled = calibration::Sampled { n_cases, seed: self.seed, estep: &options, asked_as };
+        sampled.measure(network, estep, common, monitor).map(Some)
+    }
+}
+
+/// The upper bound of every document.
+fn upper_bounds(
+    network: &Network,
+    docs: Docs<'_>,
+    given: &[(u32, bool)],
+    monitor: &Monitor,
+) -> LibResult<Vec<f64>> {
+    let options = Options::default();
+    let cases = Cases { engine: Engine::new(network)?, docs, given, options: &options };
+    let mut bounds = Vec::with_capacity(docs.n_docs());
+    let upper = |case: &_, _| cases.engine.upper(case, monitor);
+    cases.each(0..docs.n_docs(), monitor, upper, |_, _, upper| {
+        bounds.push(upper);
         Ok(())
-    };
-    write().map_err(|e| Error::io(path, e))?;
-    file.commit()
+    })?;
+    Ok(bounds)
+}
+
+/// What was computed of every document; empty or none where it was not asked for.
+struct Figures {
+    elbo: Vec<f64>,
+    exact: Option<Vec<f64>>,
+    upper: Option<Vec<f64>>,
+    estimates: Option<Estimates>,
+}
+
+impl Figures {
+    fn write(&self, mut file: AtomicFile, path: &Path, docs: &Docs<'_>) -> Result<(), Error> {
+        let mut write = || {
+            write!(file, "doc\telbo{}", if self.exact.is_some() { "\texact" } else { "" })?;
+            write!(file, "{}", if self.upper.is_some() { "\tupper" } else { "" })?;
+            let of_likelihood = "\tlikelihood\tlikelihood_se\tess\tconfigurations";
+            writeln!(file, "{}", if self.estimates.is_some() { of_likelihood } else { "" })?;
+            for (doc_ix, elbo) in self.elbo.iter().enumerate() {
+                write!(file, "{}\t{elbo}", infer::tsv_field(&docs.corpus().id(doc_ix)))?;
+                if let Some(exact) = &self.exact {
+                    write!(file, "\t{}", exact[doc_ix])?;
+                }
+                if let Some(upper) = &self.upper {
+                    write!(file, "\t{}", upper[doc_ix])?;
+                }
+                if let Some(estimates) = &self.estimates {
+                    let e = estimates.doc(doc_ix);
+                    write!(file, "\t{}\t{}\t{}\t{}", e.log_p, e.se, e.ess, e.configurations)?;
+                }
+                writeln!(file)?;
+            }
+            Ok(())
+        };
+        write().map_err(|e| Error::io(path, e))?;
+        file.commit()
+    }
 }

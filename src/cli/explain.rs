@@ -7,6 +7,7 @@ use super::Common;
 use super::common::{columns, interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
+use super::given::GivenArgs;
 use super::progress::Progress;
 use anyhow::Result;
 use document::Document;
@@ -25,6 +26,9 @@ use std::path::{Path, PathBuf};
 /// each explains, words that only the leak explains, and topics that were considered but are off. A topic's share of a word is the part of
 /// all that switched the word on that came from it. With --clamp several explanations may compete: they are listed by their weight, and
 /// what is said of topics and words is the mean over them.
+///
+/// q is the probability of a topic by mean field, which is often too sure: `noisyor posterior` has probabilities that can be relied on, with
+/// --why the findings that speak for a topic and against it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor explain run --text \"rain and wind delayed the match\" --svg picture.svg
@@ -51,6 +55,8 @@ pub(crate) struct Args {
     /// Also the terms of this topic's log-odds, in the heaviest explanation: a name, a part of one, or a number
     #[arg(long, value_name = "TOPIC")]
     why: Option<String>,
+    #[command(flatten)]
+    given: GivenArgs,
     /// Draw the picture as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -104,12 +110,17 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let model = model_file(&args.model)?;
     args.check_outputs(&model)?;
-    let mut network = load_model(&model)?;
+    let network = load_model(&model)?;
+    let given = args.given.states(&network)?;
     let why =
         args.why.as_deref().map(|topic| find_topic(&network, topic).map_err(hint_at_search)).transpose()?;
     let monitor = interruptible(common)?;
     let mut document = Document::read(&args, &network, common, &monitor)?;
-    document.leave_out_unmeasured(&mut network)?;
+    // What given topics cause counts as leak; they are themselves explained, as tokens.
+    let with_given = network.with_given(&given)?;
+    document.tokens.extend(&with_given.present);
+    let mut network = with_given.network;
+    document.leave_out_unmeasured(&mut network, given.len())?;
     monitor.go_on()?;
     let explainer = Explainer::new(&network, &options)?;
     let progress = Progress::open(common, &monitor, "explaining");

@@ -1,6 +1,7 @@
 //! The command line: arguments as typed, one file per command. Calls the library and prints what it tells.
 
 mod bench;
+mod calibration;
 mod check;
 mod common;
 mod compare;
@@ -16,6 +17,7 @@ mod eval;
 mod explain;
 mod figures;
 mod flags;
+mod given;
 mod gpu;
 mod graph;
 mod graph_args;

@@ -2,28 +2,24 @@
 
 use super::common::{interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
+use super::given::GivenArgs;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use noisyor::corpus::Docs;
+use noisyor::Error;
 use noisyor::infer::STDOUT;
-use noisyor::monitor::Monitor;
-use noisyor::network::{Network, load_model};
+use noisyor::network::load_model;
 use noisyor::posterior::{
-    Case, Engine, Method, Options, Posterior, PosteriorFormat, PosteriorWriter, Question,
+    Cases, Engine, Extras, Method, Options, Posterior, PosteriorFormat, PosteriorWriter,
 };
-use noisyor::report::find_topic;
-use noisyor::{Error, Result as LibResult};
-use rayon::prelude::*;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Cases that are computed before they are written, in their order.
-const SLICE_CASES: usize = 256;
+/// Questions and reasons of a page, unless the user says otherwise.
+const ON_A_PAGE: usize = 3;
 
 /// How likely each topic is in every case, with error bars, and how likely the case is
 ///
@@ -38,13 +34,14 @@ const SLICE_CASES: usize = 256;
 #[command(after_help = "Examples:
   noisyor posterior illnesses.json patients.csv -o - | jq .topics
   noisyor posterior model.safetensors cases.jsonl -o posteriors.tsv --threshold 0.05
-  noisyor posterior model.json cases.jsonl --given \"smoker=1\" --certify 0.01 -o bounds.jsonl")]
+  noisyor posterior model.json cases.jsonl --given \"smoker=1\" --certify 0.01 -o bounds.jsonl
+  noisyor posterior illnesses.json patients.csv -o patients.html")]
 pub(crate) struct Args {
     /// Model: .safetensors, .json or .tsv, or a run folder
     model: PathBuf,
     /// Cases: a corpus, in which tokens may be unknown
     cases: PathBuf,
-    /// Output: .jsonl (a case a line), .tsv or .parquet (a row per case and topic), or - for standard output
+    /// Output: .jsonl (a case a line), .tsv or .parquet (a row per case and topic), .html (a page to read), or - for standard output
     #[arg(short, long, value_name = "OUT", default_value = STDOUT)]
     output: PathBuf,
     /// Format of the output [default: by its name; jsonl on standard output]
@@ -74,12 +71,16 @@ pub(crate) struct Args {
     /// Seed of the samples
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Topics whose state is known in all cases, as in "smoker=1,flu=0"
-    #[arg(long, value_name = "TOPIC=STATE,...")]
-    given: Vec<String>,
-    /// Also say which unknown findings to ask for next: so many, those first whose answer is expected to tell most about the topics, in bits
+    #[command(flatten)]
+    given: GivenArgs,
+    /// Also say which unknown findings to ask for next: so many, those first whose answer is expected to tell most about the topics, in
+    /// bits [default on a page: 3]
     #[arg(long, value_name = "N")]
     ask: Option<usize>,
+    /// Also say why a topic is likely or not: so many findings, those first that change its log-odds most, compared with their being
+    /// unknown [default on a page: 3]
+    #[arg(long, value_name = "N")]
+    why: Option<usize>,
     /// Leave out topics with a probability below this
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     threshold: f64,
@@ -100,9 +101,14 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if !(0.0..=1.0).contains(&args.threshold) {
         return Err(Error::Usage(format!("--threshold {} is not in [0, 1]", args.threshold)).into());
     }
-    if args.ask.is_some() && format != PosteriorFormat::Jsonl {
-        let message = "--ask is answered in JSON lines alone; name a .jsonl output, or leave it out";
-        return Err(Error::Usage(message.into()).into());
+    let is_page = format == PosteriorFormat::Html;
+    for (option, is_given) in [("--ask", args.ask.is_some()), ("--why", args.why.is_some())] {
+        if is_given && !is_page && format != PosteriorFormat::Jsonl {
+            let message = format!(
+                "{option} is answered in JSON lines and on pages alone; name a .jsonl or .html output, or leave it out"
+            );
+            return Err(Error::Usage(message).into());
+        }
     }
     let options = args.options();
     options.check()?;
@@ -111,7 +117,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         refuse_overwriting(&args.output, [&model, &args.cases])?;
     }
     let network = load_model(&model)?;
-    let given = parse_given(&network, &args.given)?;
+    let given = args.given.states(&network)?;
     let engine = Engine::new(&network)?;
     let monitor = interruptible(common)?;
     let (corpus, alignment) = args.reading.read_for(&args.cases, &network.names.tokens, common, &monitor)?;
@@ -122,11 +128,15 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let start = Instant::now();
     let progress = Progress::start(common, &monitor, "cases", docs.n_docs() as u64);
     let mut tally = Tally::default();
-    let cases = Cases { engine: &engine, docs, given: &given, options: &options, ask: args.ask };
+    let cases = Cases { engine, docs, given: &given, options: &options };
+    let on_a_page = is_page.then_some(ON_A_PAGE);
+    let extras =
+        Extras { ask: args.ask.or(on_a_page), why: args.why.or(on_a_page), threshold: args.threshold };
+    let answer = |case: &_, doc_ix| cases.answer(case, doc_ix, &extras, &monitor);
     let written = cases
-        .run(&monitor, &mut |id, posterior, questions| {
-            tally.add(posterior);
-            writer.write(id, posterior, questions)
+        .each(0..docs.n_docs(), &monitor, answer, |doc_ix, case, answer| {
+            tally.add(&answer.posterior);
+            writer.write(&corpus.id(doc_ix), case, &answer)
         })
         .and_then(|()| writer.commit());
     drop(progress);
@@ -138,60 +148,6 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         written => written?,
     }
     tally.tell(&args, start.elapsed().as_secs_f64(), common)
-}
-
-/// What to compute of which cases.
-struct Cases<'a> {
-    engine: &'a Engine<'a>,
-    docs: Docs<'a>,
-    given: &'a [(u32, bool)],
-    options: &'a Options,
-    ask: Option<usize>,
-}
-
-/// Gets the id of a case, its posterior, and what to ask.
-type CaseSink<'a> = dyn FnMut(&str, &Posterior, Option<&[Question]>) -> LibResult<()> + 'a;
-
-impl Cases<'_> {
-    /// The posterior of every case, handed on in their order.
-    fn run(&self, monitor: &Monitor, sink: &mut CaseSink<'_>) -> LibResult<()> {
-        let all: Vec<usize> = (0..self.docs.n_docs()).collect();
-        let corpus = self.docs.corpus();
-        for slice in all.chunks(SLICE_CASES) {
-            let run = |&doc_ix: &usize| self.run_case(doc_ix, monitor);
-            let answers: Vec<_> = slice.par_iter().map(run).collect::<LibResult<_>>()?;
-            for (&doc_ix, (posterior, questions)) in slice.iter().zip(&answers) {
-                sink(&corpus.id(doc_ix), posterior, questions.as_deref())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn run_case(&self, doc_ix: usize, monitor: &Monitor) -> LibResult<(Posterior, Option<Vec<Question>>)> {
-        monitor.go_on()?;
-        let mut absent = Vec::new();
-        self.docs.absent(doc_ix, &mut absent);
-        let mut present: Vec<u32> = self.docs.tokens(doc_ix).collect();
-        present.sort_unstable();
-        let case = Case { present, absent, given: self.given.to_vec() };
-        let run = || {
-            let posterior = self.engine.run(&case, doc_ix as u64, self.options, monitor)?;
-            let ask = |most: usize| {
-                let mut questions = self.engine.ask(&case, doc_ix as u64, self.options, monitor)?;
-                questions.truncate(most);
-                Ok::<_, Error>(questions)
-            };
-            Ok((posterior, self.ask.map(ask).transpose()?))
-        };
-        let answer = run().map_err(|e| match e {
-            Error::Usage(message) => {
-                Error::Usage(format!("case {}: {message}", self.docs.corpus().id(doc_ix)))
-            }
-            other => other,
-        });
-        monitor.docs_done.fetch_add(1, Ordering::Relaxed);
-        answer
-    }
 }
 
 impl Args {
@@ -209,25 +165,6 @@ impl Args {
     }
 }
 
-/// Topics and states, as in `smoker=1,flu=0`.
-fn parse_given(network: &Network, given: &[String]) -> LibResult<Vec<(u32, bool)>> {
-    let mut states: BTreeMap<u32, bool> = BTreeMap::new();
-    for entry in given.iter().flat_map(|list| list.split(',')).map(str::trim).filter(|e| !e.is_empty()) {
-        let fault = |message: &str| Error::Usage(format!("--given {entry}: {message}, as in \"smoker=1\""));
-        let (name, state) = entry.rsplit_once('=').ok_or_else(|| fault("give a topic and its state"))?;
-        let state = match state.trim().to_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => true,
-            "0" | "false" | "no" | "off" => false,
-            _ => return Err(fault("a state is 1 or 0")),
-        };
-        let topic = find_topic(network, name.trim())?;
-        if states.insert(topic, state).is_some_and(|other| other != state) {
-            return Err(fault("the topic is given as on and as off; give one of them"));
-        }
-    }
-    Ok(states.into_iter().collect())
-}
-
 /// What was done, over all cases.
 #[derive(Default)]
 struct Tally {
@@ -242,9 +179,7 @@ impl Tally {
     fn add(&mut self, posterior: &Posterior) {
         self.n_cases += 1;
         self.n_met += usize::from(posterior.meets);
-        // "hybrid 12" is a hybrid.
-        let method = posterior.method.split(' ').next().unwrap_or_default();
-        *self.methods.entry(method.to_owned()).or_default() += 1;
+        *self.methods.entry(posterior.method_name().to_owned()).or_default() += 1;
         self.lower += posterior.log_p.lower;
         self.upper += posterior.log_p.upper;
     }

@@ -5,7 +5,7 @@ use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::documents::Documents;
 use super::flags::with_flags;
 use super::train::Screen;
-use super::{Common, progress::Progress};
+use super::{Common, calibration, progress::Progress};
 use anyhow::Result;
 use noisyor::corpus::Verifying;
 use noisyor::estep::EStepOptions;
@@ -43,10 +43,14 @@ pub(crate) struct Args {
     /// Size of the page at most; of larger models it shows less
     #[arg(long, value_name = "N", default_value_t = 5.0)]
     max_mb: f64,
+    /// Also how far q can be trusted, on N cases sampled from the model (1000 if not given): a plot and a table, as `noisyor eval --calibration`
+    /// prints it
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
+    calibration: Option<Option<usize>>,
     /// What stands at the top [default: the name of the run]
     #[arg(long)]
     title: Option<String>,
-    /// Seed of the documents drawn
+    /// Seed of the documents drawn, and of sampled cases
     #[arg(long, default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
@@ -93,6 +97,12 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         subject.docs.as_ref().map(|docs| args.gather(&subject, docs, common, &monitor)).transpose()?;
     let docs = subject.docs.as_ref().map(Documents::docs).zip(gathered);
     let n_docs = docs.as_ref().map_or(0, |(_, gathered)| gathered.n_docs);
+    let measure = |n_cases: Option<usize>| {
+        let (estep, asked_as) = (&subject.options, None);
+        let sampled = calibration::Sampled { n_cases, seed: args.seed, estep, asked_as };
+        sampled.measure(&subject.network, args.backend.open(common)?.as_mut(), common, &monitor)
+    };
+    let calibration = args.calibration.map(measure).transpose()?;
     let report = Report {
         title: args.title.clone().unwrap_or_else(|| title_of(&args.run)),
         about: subject.about,
@@ -102,6 +112,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         floor: subject.floor,
         docs,
         no_docs: subject.no_docs,
+        calibration,
     };
     let page = report.page((args.max_mb * 1e6) as usize, &monitor)?;
     common.say_replaced(&output);

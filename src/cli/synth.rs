@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use noisyor::Error;
 use noisyor::files::AtomicFile;
 use noisyor::network::{Network, load_model, save};
-use noisyor::synth::{Preset, Sampled, Sampler, random_network};
+use noisyor::synth::{Preset, Sampled, Sampler, random_network, unknown_tokens};
 use rayon::prelude::*;
 use serde_json::json;
 use std::io::Write;
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Format of the corpus: by token number, or by name
     #[arg(long, value_enum, default_value_t = CorpusFormat::Svmlight)]
     format: CorpusFormat,
+    /// Share of the tokens of a document that are unknown, drawn at random for each document; only with --format jsonl
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    unknown: f64,
     /// Seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -53,6 +56,13 @@ enum CorpusFormat {
 const CHUNK_DOCS: u64 = 16_384;
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    if !(0.0..=1.0).contains(&args.unknown) {
+        return Err(Error::Usage(format!("--unknown {} is not in [0, 1]", args.unknown)).into());
+    }
+    if args.unknown > 0.0 && args.format != CorpusFormat::Jsonl {
+        let message = "SVMlight has no unknown tokens among absent ones; give --format jsonl with --unknown";
+        return Err(Error::Usage(message.into()).into());
+    }
     let (network, default_docs) = match (&args.preset, &args.model) {
         (Some(name), _) => {
             let preset =
@@ -106,8 +116,10 @@ fn write_documents(args: &Args, network: &Network, n_docs: u64, common: &Common)
         }
         let end = (begin + CHUNK_DOCS).min(n_docs);
         let sample = |doc_ix: u64| {
-            let sampled = sampler.sample(args.seed, doc_ix);
-            let line = document_line(&sampled, network, args.format);
+            let mut sampled = sampler.sample(args.seed, doc_ix);
+            let unknown = unknown_tokens(args.unknown, network.graph.n_tokens(), args.seed, doc_ix);
+            sampled.tokens.retain(|token| unknown.binary_search(token).is_err());
+            let line = document_line(&sampled, &unknown, network, args.format);
             (sampled.tokens.len() as u64, line, svmlight_line(&sampled.topics))
         };
         let lines: Vec<(u64, String, String)> = (begin..end).into_par_iter().map(sample).collect();
@@ -127,16 +139,27 @@ fn put(file: &mut AtomicFile, path: &Path, line: &str) -> Result<(), Error> {
     file.write_all(line.as_bytes()).map_err(|e| Error::io(path, e))
 }
 
-fn document_line(sampled: &Sampled, network: &Network, format: CorpusFormat) -> String {
-    match format {
-        CorpusFormat::Svmlight => svmlight_line(&sampled.tokens),
-        CorpusFormat::Jsonl => {
-            let names = &network.names.tokens;
-            let tokens: Vec<&str> =
-                sampled.tokens.iter().map(|&token| names[token as usize].as_str()).collect();
-            json!({ "tokens": tokens }).to_string() + "\n"
-        }
+fn document_line(sampled: &Sampled, unknown: &[u32], network: &Network, format: CorpusFormat) -> String {
+    if format == CorpusFormat::Svmlight {
+        return svmlight_line(&sampled.tokens);
     }
+    let names = &network.names.tokens;
+    let named =
+        |tokens: &[u32]| tokens.iter().map(|&token| names[token as usize].as_str()).collect::<Vec<_>>();
+    let tokens = named(&sampled.tokens);
+    // The shorter of two ways to say the same.
+    let line = match unknown.len() {
+        0 => json!({ "tokens": tokens }),
+        n if 2 * n <= names.len() => json!({ "tokens": tokens, "unknown": named(unknown) }),
+        _ => {
+            let is_listed = |token: &u32| {
+                unknown.binary_search(token).is_ok() || sampled.tokens.binary_search(token).is_ok()
+            };
+            let absent: Vec<u32> = (0..names.len() as u32).filter(|token| !is_listed(token)).collect();
+            json!({ "present": tokens, "absent": named(&absent) })
+        }
+    };
+    format!("{line}\n")
 }
 
 fn svmlight_line(columns: &[u32]) -> String {

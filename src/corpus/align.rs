@@ -152,7 +152,7 @@ impl Alignment {
 
     /// The corpus seen with the model's token numbers.
     pub fn docs<'a>(&'a self, corpus: &'a Corpus) -> Docs<'a> {
-        Docs { corpus, alignment: self, shadows: false }
+        Docs { corpus, alignment: self, shadows: false, given: Given::default() }
     }
 }
 
@@ -163,6 +163,15 @@ pub struct Docs<'a> {
     alignment: &'a Alignment,
     /// Whether unknown tokens are given by their shadows (src/estep/unknown.rs).
     shadows: bool,
+    given: Given<'a>,
+}
+
+/// Tokens behind those of the corpus that stand for given topics (src/network/given.rs).
+#[derive(Debug, Clone, Copy, Default)]
+struct Given<'a> {
+    n_tokens: u32,
+    /// Those that are present in every document; the others are absent from all.
+    present: &'a [u32],
 }
 
 impl<'a> Docs<'a> {
@@ -177,7 +186,14 @@ impl<'a> Docs<'a> {
         let alignment = self.alignment;
         let tokens = self.corpus.tokens(doc_ix).iter();
         let present = tokens.map(move |&token| alignment.token(token)).filter(|&token| token != UNKNOWN);
-        present.chain(self.shadows_of(doc_ix))
+        present.chain(self.given.present.iter().copied()).chain(self.shadows_of(doc_ix))
+    }
+
+    /// The same documents where tokens follow that stand for given topics: `n_tokens` there are in all, and `present` are in every
+    /// document ([`Network::with_given`](crate::Network::with_given)).
+    pub fn with_given(self, n_tokens: usize, present: &'a [u32]) -> Self {
+        let n_tokens = (n_tokens as u32).saturating_sub(self.alignment.n_tokens);
+        Self { given: Given { n_tokens, present }, ..self }
     }
 
     /// The same documents, where unknown tokens are given, too, by their shadows: number T + i for token i of T.
@@ -191,7 +207,8 @@ impl<'a> Docs<'a> {
         let mut unknown = Vec::new();
         if self.shadows {
             Self { shadows: false, ..*self }.unknown(doc_ix, &mut unknown);
-            unknown.iter_mut().for_each(|token| *token += self.alignment.n_tokens);
+            let n_tokens = self.alignment.n_tokens + self.given.n_tokens;
+            unknown.iter_mut().for_each(|token| *token += n_tokens);
         }
         unknown.into_iter()
     }

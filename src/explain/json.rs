@@ -42,7 +42,7 @@ pub fn explanation_json(network: &Network, explanation: &Explanation) -> Value {
     };
     let topics = explanation.on().into_iter().chain(explanation.off());
     let mut result = json!({
-        "bound": explanation.bound, "elbo": explanation.elbo,
+        "bound": explanation.bound, "elbo": explanation.elbo, "q": "mean field",
         "alternations": explanation.n_alternations, "last_move": explanation.last_move,
         "topics": topics.map(topic).collect::<Vec<Value>>(),
         "tokens": explanation.tokens.iter().map(token).collect::<Vec<Value>>(),

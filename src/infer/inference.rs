@@ -31,6 +31,9 @@ pub struct Job<'a> {
     pub docs: Docs<'a>,
     /// Which of them; all, if none is given.
     pub shard: Option<Shard>,
+    /// Topics that are given as on and written as such; the network and the documents know of them
+    /// ([`Network::with_given`](crate::Network::with_given)).
+    pub given: &'a [u32],
     /// How the E-step is run.
     pub options: &'a EStepOptions,
     /// Topics below this are left out.
@@ -39,6 +42,8 @@ pub struct Job<'a> {
     pub format: OutputFormat,
     /// Whether log-odds are written instead of probabilities.
     pub log_odds: bool,
+    /// Whether q is exact, as of [`ExactEStep`](crate::posterior::ExactEStep), and not of mean field: it is said in files that can.
+    pub is_exact: bool,
     /// Documents of a part.
     pub part_docs: usize,
 }
@@ -104,7 +109,7 @@ impl<'a> Inference<'a> {
             names: &network.names,
             corpus: docs.corpus(),
             n_docs: range.len(),
-            bound: options.bound,
+            bound: (!job.is_exact).then_some(options.bound),
             log_odds: job.log_odds,
         };
         let parts = if !stdout && (range.len() > job.part_docs || folder.exists()) {
@@ -206,7 +211,7 @@ fn compute(
 ) -> Result<Stats> {
     // A writer that is gone says itself why.
     let send = |piece| to_writer.send(piece).map_err(|_| Error::Interrupted);
-    let mut selection = Selection::new(job.threshold, params, job.network.graph.n_topics());
+    let mut selection = Selection::new(job.threshold, params, job.network.graph.n_topics(), job.given);
     let (mut stats, mut next) = (Stats::default(), range.start);
     while next < range.end {
         monitor.go_on()?;

@@ -87,6 +87,8 @@ impl Records {
 /// Decides which topics of a document are kept.
 pub(super) struct Selection {
     threshold: f32,
+    /// Topics that are given, by number.
+    is_given: Vec<bool>,
     /// Topics that reach the threshold even outside a document's local model, with that q.
     outside: Vec<TopicQ>,
     is_inside: Vec<bool>,
@@ -94,16 +96,23 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn new(threshold: f32, params: &Params, n_topics: usize) -> Self {
-        let outside = params.tail_q.iter().zip(0..).map(|(&q, topic)| TopicQ { topic, q: q as f32 });
+    /// `given` topics are on in every document.
+    pub(super) fn new(threshold: f32, params: &Params, n_topics: usize, given: &[u32]) -> Self {
+        let mut is_given = vec![false; n_topics];
+        given.iter().for_each(|&topic| is_given[topic as usize] = true);
+        let outside = params.tail_q.iter().zip(0..).map(|(&q, topic)| {
+            let q = if is_given[topic as usize] { 1.0 } else { q as f32 };
+            TopicQ { topic, q }
+        });
         let outside = outside.filter(|outside| outside.q >= threshold && outside.q > 0.0).collect();
-        Self { threshold, outside, is_inside: vec![false; n_topics], topics: Vec::new() }
+        Self { threshold, is_given, outside, is_inside: vec![false; n_topics], topics: Vec::new() }
     }
 
     /// The topics of a document that are kept, by its results.
     pub(super) fn select(&mut self, results: &DocResults<'_>, at: usize) -> &[TopicQ] {
         let (topics, q) = results.doc(at);
-        let inside = topics.iter().zip(q).map(|(&topic, &q)| TopicQ { topic, q });
+        let q_of = |(&topic, &q)| TopicQ { topic, q: if self.is_given[topic as usize] { 1.0 } else { q } };
+        let inside = topics.iter().zip(q).map(q_of);
         self.topics.clear();
         self.topics.extend(inside.filter(|inside| inside.q >= self.threshold));
         if !self.outside.is_empty() {

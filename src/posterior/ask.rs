@@ -28,8 +28,8 @@ pub struct Question {
 }
 
 impl Engine<'_> {
-    /// The unknown findings of a case, those first whose answer is expected to tell most about the topics. Findings that only depend on
-    /// topics whose states are nearly certain are left out.
+    /// The unknown findings of a case, those first whose answer is expected to tell most about the topics. `now` is the posterior of the
+    /// case. Findings that only depend on topics whose states are nearly certain are left out.
     ///
     /// # Errors
     ///
@@ -38,10 +38,10 @@ impl Engine<'_> {
         &self,
         case: &Case,
         case_ix: u64,
+        now: &Posterior,
         options: &Options,
         monitor: &Monitor,
     ) -> Result<Vec<Question>> {
-        let now = self.run(case, case_ix, options, monitor)?;
         let graph = &self.network().graph;
         let is_open = |topic: &u32| {
             let p = now.marginals[*topic as usize].p;

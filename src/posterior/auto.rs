@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::certify::{Bounds, Until, certify, of_exact};
 use super::dag::Dag;
-use super::deep_upper::deep_upper;
+use super::deep_upper::{deep_upper, without_outside};
 use super::enumerate::enumerate;
 use super::hubs::Route;
 use super::kearns_saul::kearns_saul;
@@ -86,6 +86,25 @@ impl<'a> Engine<'a> {
         let two_layer = Problem::of(&dag);
         let watch = Watch::new(monitor, options.seconds);
         Work { dag, two_layer, options, watch, case_ix }.run()
+    }
+
+    /// An upper bound of `log p(y)`. Of a network whose topics have parents it is loose.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::run`].
+    pub fn upper(&self, case: &Case, monitor: &Monitor) -> Result<f64> {
+        let dag = Dag::new(self.network, case)?;
+        let watch = Watch::new(monitor, None);
+        let Some(problem) = Problem::of(&dag) else {
+            let inside = without_outside(&dag);
+            let q = vi(&inside, &watch)?.q;
+            return Ok(certain_upper(&inside, &q));
+        };
+        let none_exact = vec![false; problem.n_findings()];
+        let upper = upper::upper(&problem, &none_exact, None, (0, &watch))?;
+        let upper = upper.map_or(problem.constant, |upper| upper.bound.log_p);
+        Ok(upper + problem.rounding(upper))
     }
 }
 
@@ -340,17 +359,7 @@ impl Work<'_> {
     }
 
     fn deep_interval(&self, lower: f64, q: &[f64]) -> Interval {
-        let dag = &self.dag;
-        let n = (dag.n_topics() + dag.on.len()) as f64;
-        // Every node that is on has a probability below one that needs no search.
-        let simple = |(leak, parents): &(f64, Vec<(usize, f64)>)| {
-            log1mexp(leak + parents.iter().map(|&(_, w)| w).sum::<f64>())
-        };
-        let simple = dag.constant + dag.on.iter().map(simple).sum::<f64>();
-        let upper = deep_upper(dag, q);
-        let upper = if upper.is_finite() { upper.min(simple) } else { simple };
-        let rounding = |log_p: f64| 1e-12 * (n + log_p.abs());
-        Interval { lower: lower - rounding(lower), upper: upper + rounding(upper) }
+        Interval { lower: lower - rounding(&self.dag, lower), upper: certain_upper(&self.dag, q) }
     }
 
     fn deep_vi(&self) -> Result<Posterior> {
@@ -364,7 +373,7 @@ impl Work<'_> {
             return Ok(None);
         }
         let Some(found) = enumerate(&self.dag, &self.watch)? else { return Ok(None) };
-        let rounding = 1e-12 * ((n_topics + self.dag.on.len()) as f64 + found.log_p.abs());
+        let rounding = rounding(&self.dag, found.log_p);
         let marginal = |&p: &f64| Marginal::new(p, p - rounding, p + rounding);
         let marginals: Vec<Marginal> = found.marginals.iter().map(marginal).collect();
         let log_p = Interval { lower: found.log_p - rounding, upper: found.log_p + rounding };
@@ -390,4 +399,21 @@ impl Work<'_> {
         }
         Ok(found)
     }
+}
+
+/// An upper bound in a network of any depth, widened for rounding.
+fn certain_upper(dag: &Dag, q: &[f64]) -> f64 {
+    // Every node that is on has a probability below one that needs no search.
+    let simple = |(leak, parents): &(f64, Vec<(usize, f64)>)| {
+        log1mexp(leak + parents.iter().map(|&(_, w)| w).sum::<f64>())
+    };
+    let simple = dag.constant + dag.on.iter().map(simple).sum::<f64>();
+    let upper = deep_upper(dag, q);
+    let upper = if upper.is_finite() { upper.min(simple) } else { simple };
+    upper + rounding(dag, upper)
+}
+
+/// By how much rounding may move a log-probability: it grows with the topics of the whole network, summed out or not.
+fn rounding(dag: &Dag, log_p: f64) -> f64 {
+    1e-12 * ((1 + dag.settled.len() + dag.on.len()) as f64 + log_p.abs())
 }

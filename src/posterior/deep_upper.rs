@@ -29,6 +29,13 @@ fn convex(s: f64, a: f64) -> (f64, f64) {
     (h, (log1mexp(a) + s - h).exp())
 }
 
+/// The chord of h from the leak to all parents' being on: its value at the leak, and its slope.
+fn chord(s: f64, leak: f64, parents: &[(usize, f64)]) -> (f64, f64) {
+    let range: f64 = parents.iter().map(|&(_, w)| w).sum();
+    let (low, high) = (convex(s, leak).0, convex(s, leak + range).0);
+    (low, (high - low) / range)
+}
+
 struct Elimination<'a> {
     dag: &'a Dag,
     /// Tilt of every topic.
@@ -60,10 +67,9 @@ impl Elimination<'_> {
             } else if s > 0.0 {
                 bound += s;
             } else {
-                let range: f64 = parents.iter().map(|&(_, w)| w).sum();
-                let (low, high) = (convex(s, leak).0, convex(s, leak + range).0);
+                let (low, slope) = chord(s, leak, parents);
                 bound += low;
-                parents.iter().for_each(|&(parent, w)| self.s[parent] += w * (high - low) / range);
+                parents.iter().for_each(|&(parent, w)| self.s[parent] += w * slope);
             }
         }
         self.slopes(u, gradient);
@@ -101,6 +107,41 @@ impl Elimination<'_> {
             *slope = lambda * (leak + above(&self.s_slope, parents) - (1.0 / lambda).ln_1p());
         }
     }
+}
+
+/// A smaller network whose `p(y)` is at least as large: topics that are no ancestors of a node that is on are summed out.
+///
+/// Their tilts are never positive, so each is bounded by its chord, which has no slope to search for: once is enough.
+pub fn without_outside(dag: &Dag) -> Dag {
+    let mut is_inside = vec![false; dag.n_topics()];
+    dag.on.iter().for_each(|(_, parents)| parents.iter().for_each(|&(parent, _)| is_inside[parent] = true));
+    let (mut constant, mut absent) = (dag.constant, dag.absent.clone());
+    for topic in (0..dag.n_topics()).rev() {
+        let (s, leak, parents) = (-absent[topic], dag.leak[topic], &dag.parents[topic]);
+        if is_inside[topic] {
+            parents.iter().for_each(|&(parent, _)| is_inside[parent] = true);
+        } else if parents.is_empty() {
+            constant += convex(s, leak).0;
+        } else {
+            let (low, slope) = chord(s, leak, parents);
+            constant += low;
+            parents.iter().for_each(|&(parent, w)| absent[parent] -= w * slope);
+        }
+    }
+    let mut place = vec![usize::MAX; dag.n_topics()];
+    let mut inside = Dag { constant, settled: dag.settled.clone(), ..Dag::default() };
+    let moved = |parents: &[(usize, f64)], place: &[usize]| {
+        parents.iter().map(|&(parent, w)| (place[parent], w)).collect::<Vec<_>>()
+    };
+    for topic in (0..dag.n_topics()).filter(|&topic| is_inside[topic]) {
+        place[topic] = inside.topics.len();
+        inside.topics.push(dag.topics[topic]);
+        inside.leak.push(dag.leak[topic]);
+        inside.absent.push(absent[topic]);
+        inside.parents.push(moved(&dag.parents[topic], &place));
+    }
+    inside.on = dag.on.iter().map(|(leak, parents)| (*leak, moved(parents, &place))).collect();
+    inside
 }
 
 /// The least bound found, from slopes at the inputs that marginals `q` give.

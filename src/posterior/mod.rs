@@ -32,15 +32,20 @@
 //! # Ok::<(), noisyor::Error>(())
 //! ```
 
+mod answer;
 mod ask;
 mod auto;
+mod backend;
+pub mod calibration;
 mod case;
+mod cases;
 pub mod certify;
 pub mod cover;
 #[doc(hidden)]
 pub mod dag;
 pub mod deep_upper;
 pub mod enumerate;
+mod greedy;
 pub mod hubs;
 pub mod hybrid;
 pub mod kearns_saul;
@@ -48,6 +53,7 @@ pub mod lower;
 pub mod mean_field;
 mod minimise;
 mod output;
+mod page;
 #[cfg(feature = "parquet")]
 mod parquet;
 pub mod quadratic;
@@ -57,11 +63,16 @@ pub mod search;
 pub mod two_layer;
 pub mod upper;
 pub mod vi;
+mod why;
 
+pub use answer::{Answer, Extras};
 pub use ask::Question;
 pub use auto::Engine;
+pub use backend::ExactEStep;
 pub use case::Case;
+pub use cases::Cases;
 pub use output::{PosteriorFormat, PosteriorWriter};
+pub use why::Reason;
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -271,6 +282,13 @@ pub struct Posterior {
     pub ess: Option<f64>,
     /// Whether `certify`, or else `within`, was met.
     pub meets: bool,
+}
+
+impl Posterior {
+    /// The method without how it was used: "hybrid 12" is a hybrid.
+    pub fn method_name(&self) -> &str {
+        self.method.split(' ').next().unwrap_or_default()
+    }
 }
 
 /// Time and interruption.

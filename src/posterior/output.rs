@@ -1,6 +1,7 @@
 //! Posteriors as files: a case a line as JSON, or a case and topic a row as a table or as Parquet.
 
-use super::{Posterior, Question};
+use super::page::Page;
+use super::{Answer, Case, Marginal, Posterior, Question, Reason};
 use crate::error::{Error, Result};
 use crate::files::folder_of;
 use crate::infer::{STDOUT, Target, tsv_field};
@@ -22,6 +23,8 @@ pub enum PosteriorFormat {
     /// The same, in columns.
     #[cfg(feature = "parquet")]
     Parquet,
+    /// A page to read, with the findings of every case.
+    Html,
 }
 
 impl PosteriorFormat {
@@ -31,6 +34,7 @@ impl PosteriorFormat {
         ("tsv", Self::Tsv),
         #[cfg(feature = "parquet")]
         ("parquet", Self::Parquet),
+        ("html", Self::Html),
     ];
 
     /// The format of an output: the one that is given, else by its name; JSON lines on standard output.
@@ -50,7 +54,7 @@ impl PosteriorFormat {
         let known = Self::NAMES.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
         known.map(|&(_, format)| format).ok_or_else(|| {
             Error::Usage(format!(
-                "{}: posteriors are written as .jsonl, .tsv or .parquet; this name ends in '{extension}'",
+                "{}: posteriors are written as .jsonl, .tsv, .parquet or .html; this name ends in '{extension}'",
                 path.display()
             ))
         })
@@ -79,6 +83,7 @@ enum Place {
     Tsv(Target),
     #[cfg(feature = "parquet")]
     Parquet(Box<Parquet>),
+    Html(Page),
 }
 
 impl<'a> PosteriorWriter<'a> {
@@ -97,18 +102,19 @@ impl<'a> PosteriorWriter<'a> {
             }
             #[cfg(feature = "parquet")]
             PosteriorFormat::Parquet => Place::Parquet(Box::new(Parquet::create(file, names)?)),
+            PosteriorFormat::Html => Place::Html(Page::create(file)?),
         };
         Ok(Self { names, threshold, place })
     }
 
-    /// Writes the next case, and, in JSON lines, what to ask.
+    /// Writes the next case; what to ask and why topics are likely is in JSON lines and on pages.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] where it cannot be written.
-    pub fn write(&mut self, id: &str, posterior: &Posterior, questions: Option<&[Question]>) -> Result<()> {
-        let topics = self.topics(posterior);
-        let ask = questions.map(|questions| self.asked(questions));
+    pub fn write(&mut self, id: &str, case: &Case, answer: &Answer) -> Result<()> {
+        let (names, posterior) = (self.names, &answer.posterior);
+        let topics = posterior.likeliest(self.threshold);
         match &mut self.place {
             Place::Jsonl(file) => {
                 let Posterior { method, log_p, log_p_estimate, ess, meets, .. } = posterior;
@@ -118,19 +124,19 @@ impl<'a> PosteriorWriter<'a> {
                     log_p: LogP { lower: log_p.lower, upper: log_p.upper, estimate: *log_p_estimate },
                     ess: *ess,
                     within: *meets,
-                    ask,
-                    topics: Topics(&topics, self.names),
+                    ask: answer.questions.as_deref().map(|questions| asked(questions, names)),
+                    topics: Topics { topics: &topics, answer, names },
                 };
                 let written = serde_json::to_writer(&mut *file, &line).map_err(std::io::Error::from);
                 written.and_then(|()| file.write_all(b"\n")).map_err(|e| Error::io(file.path(), e))
             }
             Place::Tsv(file) => {
-                let lines: String =
-                    rows(id, posterior, &topics).map(|row| tsv_line(&row, self.names)).collect();
+                let lines: String = rows(id, posterior, &topics).map(|row| tsv_line(&row, names)).collect();
                 file.put(&lines)
             }
             #[cfg(feature = "parquet")]
             Place::Parquet(file) => rows(id, posterior, &topics).try_for_each(|row| file.write(row)),
+            Place::Html(page) => page.write(id, case, answer, (names, &topics)),
         }
     }
 
@@ -144,37 +150,26 @@ impl<'a> PosteriorWriter<'a> {
             Place::Jsonl(file) | Place::Tsv(file) => file.commit(),
             #[cfg(feature = "parquet")]
             Place::Parquet(file) => file.commit(),
+            Place::Html(page) => page.commit(),
         }
-    }
-
-    fn asked(&self, questions: &[Question]) -> Vec<Asked<'a>> {
-        let (names, n_topics) = (self.names, self.names.topics.len() as u32);
-        let asked = |q: &Question| Asked { finding: names.of(n_topics + q.token), p: q.p, gain_bits: q.gain };
-        questions.iter().map(asked).collect()
-    }
-
-    /// The topics to write, most likely first.
-    fn topics(&self, posterior: &Posterior) -> Vec<(u32, [f64; 3])> {
-        let marginals = (0..).zip(&posterior.marginals);
-        let mut topics: Vec<(u32, [f64; 3])> = marginals
-            .filter(|(_, marginal)| marginal.p >= self.threshold)
-            .map(|(topic, marginal)| (topic, [marginal.p, marginal.lower, marginal.upper]))
-            .collect();
-        topics.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]).then(a.0.cmp(&b.0)));
-        topics
     }
 }
 
-fn rows<'a>(
-    id: &'a str,
-    posterior: &'a Posterior,
-    topics: &'a [(u32, [f64; 3])],
-) -> impl Iterator<Item = Row> + 'a {
-    let row = move |topic: Option<(u32, [f64; 3])>| Row {
+fn asked<'a>(questions: &[Question], names: &'a Names) -> Vec<Asked<'a>> {
+    let n_topics = names.topics.len() as u32;
+    let asked = |q: &Question| Asked { finding: names.of(n_topics + q.token), p: q.p, gain_bits: q.gain };
+    questions.iter().map(asked).collect()
+}
+
+fn rows<'a>(id: &'a str, posterior: &'a Posterior, topics: &'a [u32]) -> impl Iterator<Item = Row> + 'a {
+    let row = move |topic: Option<u32>| Row {
         id: id.to_owned(),
         method: posterior.method.clone(),
         log_p: [posterior.log_p.lower, posterior.log_p.upper],
-        topic,
+        topic: topic.map(|topic| {
+            let Marginal { p, lower, upper } = posterior.marginals[topic as usize];
+            (topic, [p, lower, upper])
+        }),
     };
     let none = topics.is_empty().then_some(None);
     topics.iter().copied().map(Some).chain(none).map(row)
@@ -227,19 +222,43 @@ struct LogP {
 }
 
 /// Topics by name, most likely first.
-struct Topics<'a>(&'a [(u32, [f64; 3])], &'a Names);
+struct Topics<'a> {
+    topics: &'a [u32],
+    answer: &'a Answer,
+    names: &'a Names,
+}
 
 #[derive(Serialize)]
-struct OfTopic {
+struct OfTopic<'a> {
     p: f64,
     lower: f64,
     upper: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Vec<OfReason<'a>>>,
+}
+
+#[derive(Serialize)]
+struct OfReason<'a> {
+    finding: &'a str,
+    present: bool,
+    log_odds: f64,
 }
 
 impl Serialize for Topics<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let of =
-            |&(topic, [p, lower, upper]): &(u32, [f64; 3])| (self.1.of(topic), OfTopic { p, lower, upper });
-        serializer.collect_map(self.0.iter().map(of))
+        let n_topics = self.names.topics.len() as u32;
+        let of_reason = |&Reason { token, present, log_odds }: &Reason| OfReason {
+            finding: self.names.of(n_topics + token),
+            present,
+            log_odds,
+        };
+        let of = |&topic: &u32| {
+            let Marginal { p, lower, upper } = self.answer.posterior.marginals[topic as usize];
+            let mut reasons = self.answer.reasons.iter().flatten();
+            let why =
+                reasons.find(|(of, _)| *of == topic).map(|(_, why)| why.iter().map(of_reason).collect());
+            (self.names.of(topic), OfTopic { p, lower, upper, why })
+        };
+        serializer.collect_map(self.topics.iter().map(of))
     }
 }

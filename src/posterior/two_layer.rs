@@ -105,7 +105,7 @@ impl Problem {
 
     /// By how much rounding may move a log-probability of this problem.
     pub fn rounding(&self, log_p: f64) -> f64 {
-        1e-12 * ((self.n_findings() + self.n_topics()) as f64 + log_p.abs())
+        1e-12 * ((1 + self.n_findings() + self.n_topics()) as f64 + log_p.abs())
     }
 
     /// `prod over findings not in exact of exp(k_i + sum_j t_ij d_j)` put into the priors: the problem of the exact findings alone.

@@ -2,6 +2,7 @@
 
 use super::Watch;
 use super::dag::Dag;
+use super::greedy::greedy;
 use crate::error::Result;
 use crate::numeric::f64::{log1mexp, log1mexp_slope, sigmoid};
 
@@ -18,6 +19,8 @@ const STEPS: usize = 200;
 /// The first sweeps are tempered, from this temperature to one: mean field has bad local optima.
 const TEMPERED: usize = 12;
 const HOTTEST: f64 = 4.0;
+/// q of the topics that a greedy search has on.
+const LIKELY: f64 = 0.99;
 
 struct Point<'a> {
     dag: &'a Dag,
@@ -58,7 +61,7 @@ fn update_r(leak: f64, parents: &[(usize, f64)], q: &[f64], r: &mut [f64], gains
 }
 
 impl<'a> Point<'a> {
-    fn new(dag: &'a Dag, q: f64) -> Self {
+    fn new(dag: &'a Dag, q: Vec<f64>) -> Self {
         let n = dag.n_topics();
         let (mut topic_children, mut on_children) = (vec![Vec::new(); n], vec![Vec::new(); n]);
         for (child, parents) in dag.parents.iter().enumerate() {
@@ -73,8 +76,7 @@ impl<'a> Point<'a> {
         let topic_r: Vec<Vec<f64>> = dag.parents.iter().map(|parents| by_weight(parents)).collect();
         let on_r: Vec<Vec<f64>> = dag.on.iter().map(|(_, parents)| by_weight(parents)).collect();
         let (topic_gain, on_gain) = (topic_r.clone(), on_r.clone());
-        let mut point =
-            Self { dag, topic_children, on_children, q: vec![q; n], topic_r, on_r, topic_gain, on_gain };
+        let mut point = Self { dag, topic_children, on_children, q, topic_r, on_r, topic_gain, on_gain };
         point.update_shares();
         point
     }
@@ -131,8 +133,12 @@ impl<'a> Point<'a> {
 ///
 /// [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn vi(dag: &Dag, watch: &Watch<'_>) -> Result<MeanFieldBound> {
-    let mut best = MeanFieldBound { log_p: f64::NEG_INFINITY, q: vec![0.5; dag.n_topics()] };
-    for (start, tempered) in [(0.5, true), (0.1, false), (0.9, false)] {
+    let n = dag.n_topics();
+    let mut best = MeanFieldBound { log_p: f64::NEG_INFINITY, q: vec![0.5; n] };
+    let likely = greedy(dag, watch)?.into_iter().map(|is_on| if is_on { LIKELY } else { 1.0 - LIKELY });
+    let starts =
+        [(likely.collect(), false), (vec![0.5; n], true), (vec![0.1; n], false), (vec![0.9; n], false)];
+    for (start, tempered) in starts {
         let mut point = Point::new(dag, start);
         for step in 0..STEPS {
             let share = step as f64 / TEMPERED as f64;

@@ -4,4 +4,4 @@ mod preset;
 mod sample;
 
 pub use preset::{Preset, random_network};
-pub use sample::{Sampled, Sampler};
+pub use sample::{Sampled, Sampler, unknown_tokens};

@@ -79,6 +79,15 @@ impl<'a> Sampler<'a> {
     }
 }
 
+/// Tokens that nobody looked at in document `doc_ix` of a seed, ascending: each with probability `share`.
+pub fn unknown_tokens(share: f64, n_tokens: usize, seed: u64, doc_ix: u64) -> Vec<u32> {
+    if share <= 0.0 {
+        return Vec::new();
+    }
+    let rng = &mut rng(seed, Stream::SynthUnknown(doc_ix));
+    (0..n_tokens as u32).filter(|_| rng.random::<f64>() < share).collect()
+}
+
 /// More than this changes nothing: exp(-40) is below the resolution of the random numbers. It keeps the number of
 /// events in hand, whatever the weights.
 const CERTAIN: f64 = 40.0;

@@ -267,7 +267,15 @@ fn parquet_has_types_dictionaries_bounded_row_groups_and_says_what_it_holds() {
     let about: Vec<(&str, &str)> =
         about.iter().map(|entry| (entry.key.as_str(), entry.value.as_deref().unwrap())).collect();
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(about, [("noisyor.version", version), ("noisyor.bound", "full"), ("noisyor.docs", "70000")]);
+    assert_eq!(
+        about,
+        [
+            ("noisyor.version", version),
+            ("noisyor.bound", "full"),
+            ("noisyor.q", "mean field"),
+            ("noisyor.docs", "70000")
+        ]
+    );
     assert!(metadata.num_row_groups() > 1, "{}", metadata.num_row_groups());
     for group in metadata.row_groups() {
         assert!(group.num_rows() <= 1 << 20);

@@ -48,6 +48,7 @@ mod synth;
 mod tensorboard;
 mod topics;
 mod train;
+mod trust;
 mod unknown;
 mod update;
 mod watch;

@@ -130,12 +130,47 @@ fn what_to_ask_next() {
 }
 
 #[test]
+fn reasons_and_pages() {
+    let folder = folder();
+    folder.run("posterior model.tsv cases.jsonl --why 2 -o out.jsonl");
+    let lines = folder.json_lines("out.jsonl");
+    // All that is known of a is fever: without it flu has its prior.
+    let why = &lines[0]["topics"]["flu"]["why"];
+    let logit = |p: f64| (p / (1.0 - p)).ln();
+    assert_eq!((&why[0]["finding"], &why[0]["present"]), (&"fever".into(), &true.into()));
+    let gain = logit(p(&lines[0], "flu")) - logit(p(&lines[2], "flu"));
+    assert!((number(&why[0]["log_odds"]) - gain).abs() < 1e-6, "{why}");
+    // Of b it is that it coughs, and has no fever.
+    let of_b = lines[1]["topics"]["flu"]["why"].as_array().unwrap();
+    assert_eq!(of_b.len(), 2);
+    assert!(of_b.iter().any(|reason| reason["finding"] == "fever" && reason["present"] == false));
+    assert!(lines[0].get("ask").is_none());
+
+    folder.write("odd.jsonl", "{\"id\":\"<b>\",\"present\":[\"fever\"]}\n");
+    folder.run("posterior model.tsv odd.jsonl -o page.html --given cold=0");
+    let page = folder.text("page.html");
+    for part in [
+        "&lt;b&gt;",
+        "<bdi>fever</bdi>",
+        "Given as off:</b> <bdi>cold",
+        "Ask next:",
+        "because of",
+        "cough",
+        "</html>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("<b>:</b>") && !page.contains("<bdi><b>"));
+    folder.fails("posterior model.tsv cases.jsonl --why 3 -o out.tsv", 2, &["--why", ".html"]);
+}
+
+#[test]
 fn cases_and_options_that_make_no_sense() {
     let folder = folder();
     folder.write("twice.jsonl", "{\"present\":[\"fever\"],\"absent\":[\"fever\"]}\n");
     folder.write("none.jsonl", "");
     folder.fails("posterior model.tsv twice.jsonl -o out.jsonl", 2, &["twice.jsonl:1", "present and absent"]);
-    folder.fails("posterior model.tsv cases.jsonl -o out.xlsx", 2, &[".jsonl, .tsv or .parquet"]);
+    folder.fails("posterior model.tsv cases.jsonl -o out.xlsx", 2, &[".jsonl, .tsv, .parquet or .html"]);
     folder.fails("posterior model.tsv cases.jsonl --within 0 -o out.jsonl", 2, &["--within"]);
     folder.fails("posterior model.tsv cases.jsonl --threshold 2 -o out.jsonl", 2, &["--threshold 2"]);
     folder.fails("posterior model.tsv cases.jsonl --json", 2, &["standard output"]);

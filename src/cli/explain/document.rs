@@ -118,12 +118,12 @@ impl Document {
         Ok(Self { heading, doc_ix: doc_ix as u32, tokens, unknown, stop_words, unmeasured })
     }
 
-    /// Leaves the tokens that are unknown out of the network: they say nothing of the topics.
-    pub(super) fn leave_out_unmeasured(&mut self, network: &mut Network) -> Result<()> {
+    /// Leaves the tokens that are unknown out of the network: they say nothing of the topics. `n_given` tokens stand for given topics.
+    pub(super) fn leave_out_unmeasured(&mut self, network: &mut Network, n_given: usize) -> Result<()> {
         if self.unmeasured.is_empty() {
             return Ok(());
         }
-        let (n_unmeasured, n_tokens) = (self.unmeasured.len(), network.graph.n_tokens());
+        let (n_unmeasured, n_tokens) = (self.unmeasured.len(), network.graph.n_tokens() - n_given);
         network.leave_out_tokens(&self.unmeasured)?;
         for token in &mut self.tokens {
             *token -= self.unmeasured.partition_point(|other| other < token) as u32;

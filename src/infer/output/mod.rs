@@ -90,8 +90,8 @@ pub(super) struct Subject<'a> {
     pub(super) corpus: &'a Corpus,
     /// Documents that will be written.
     pub(super) n_docs: usize,
-    /// Which bound q and the elbo are of.
-    pub(super) bound: Bound,
+    /// Which bound q and the elbo are of; none where they are exact.
+    pub(super) bound: Option<Bound>,
     /// Whether log-odds are written instead of q.
     pub(super) log_odds: bool,
 }

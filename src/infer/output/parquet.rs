@@ -39,7 +39,8 @@ impl<'a> Parquet<'a> {
         let (path, column) = (file.path().to_owned(), subject.column());
         let about = [
             ("noisyor.version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("noisyor.bound", subject.bound.to_string()),
+            ("noisyor.bound", subject.bound.map_or("exact".to_owned(), |bound| bound.to_string())),
+            ("noisyor.q", if subject.bound.is_some() { "mean field" } else { "exact" }.to_owned()),
             ("noisyor.docs", subject.n_docs.to_string()),
         ];
         let properties = WriterProperties::builder()

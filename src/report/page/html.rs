@@ -15,6 +15,7 @@ const SCRIPT: &str = concat!(
     include_str!("web/tree.js"),
     include_str!("web/topic.js"),
     include_str!("web/documents.js"),
+    include_str!("web/calibration.js"),
     include_str!("web/main.js"),
 );
 

@@ -22,6 +22,7 @@ use crate::corpus::Docs;
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::network::Network;
+use crate::posterior::calibration::Calibration;
 use crate::train::Metrics;
 
 /// What a page is made of.
@@ -42,6 +43,8 @@ pub struct Report<'a> {
     pub docs: Option<(Docs<'a>, Gathered)>,
     /// Why there are none, and what to do; empty where there are.
     pub no_docs: String,
+    /// How far q can be trusted, where that was measured.
+    pub calibration: Option<Calibration>,
 }
 
 /// A page, finished.

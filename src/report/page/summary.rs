@@ -4,6 +4,7 @@ use super::Report;
 use super::gather::Gathered;
 use crate::error::{Error, Result};
 use crate::network::Network;
+use crate::posterior::calibration::Calibration;
 use crate::train::Metrics;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub(super) fn summary(report: &Report<'_>, left_out: &str) -> Result<String> {
         "at_floor": weights.edge.iter().filter(|&&weight| weight <= floor).count(),
         "switch_nothing": (0..n_topics).filter(|&topic| switches_nothing(network, topic)).count(),
         "left_out": left_out,
+        "calibration": report.calibration.as_ref().map(Calibration::json),
     });
     serde_json::to_string(&summary).map_err(|e| Error::Usage(format!("the page's data are no JSON: {e}")))
 }

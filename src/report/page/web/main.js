@@ -128,6 +128,7 @@ async function start() {
   tree.words = await loadWords();
   tree.render();
   await showDocuments();
+  showCalibration();
   document.documentElement.dataset.ready = 'yes';
 }
 start().catch(error => { notice(`The page could not be drawn: ${error.message}. It needs a browser of 2023 or later.`); console.error(error); });
