@@ -129,7 +129,6 @@ impl Chooser<'_> {
     ///
     /// What learning and training the candidates fails with: see [`learn_graph`](crate::structure::learn_graph) and [`train`].
     pub fn choose(&self, estep: &mut dyn EStep, on_trial: &mut dyn FnMut(&Trial)) -> Result<Chosen> {
-        self.docs.all_known("graph")?;
         let learner = Learner::new(self.docs, self.graph_docs, self.tokens, self.given, self.monitor)?;
         let train_docs = self.train_docs;
         let mut sizes = sizes(train_docs.len(), self.tokens.len(), learner.words(), self.effort);

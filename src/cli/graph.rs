@@ -12,7 +12,7 @@ use noisyor::estep::cpu::CpuEStep;
 use noisyor::network::{Network, Weights, check_extension, save, save_graph};
 use noisyor::report::{LayerSummary, layer_summaries};
 use noisyor::run::{choose, token_names};
-use noisyor::structure::{complete_graph, graph_work, learn_graph};
+use noisyor::structure::{complete_graph, graph_work, learn_graph, unknown_note};
 use noisyor::train::TrainOptions;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -85,6 +85,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let verifying = Verifying::start(&corpus, &monitor);
     let alignment = align(&corpus, &tokens);
     let docs = alignment.docs(&corpus);
+    unknown_note(&docs).iter().for_each(|note| common.say(note));
     let learned = match args.learning.effort() {
         Some(effort) => {
             let (train_docs, given, options) = (doc_ixs.as_slice(), &options, &training);

@@ -85,14 +85,14 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         .chain([args.run.clone()])
         .chain(args.corpus.clone());
     refuse_overwriting(&output, &inputs.collect::<Vec<_>>())?;
-    let subject = if is_run { args.of_run(common, &monitor)? } else { args.of_model(common, &monitor)? };
+    let mut subject = if is_run { args.of_run(common, &monitor)? } else { args.of_model(common, &monitor)? };
+    subject.leave_out_unknown();
     if let Some(Documents::OfRun(docs)) = &subject.docs {
         refuse_overwriting(&output, [&docs.path])?;
     }
     if !subject.no_docs.is_empty() {
         common.warn(&subject.no_docs);
     }
-    subject.docs.as_ref().map_or(Ok(()), |docs| docs.docs().all_known("report"))?;
     let gathered =
         subject.docs.as_ref().map(|docs| args.gather(&subject, docs, common, &monitor)).transpose()?;
     let docs = subject.docs.as_ref().map(Documents::docs).zip(gathered);
@@ -133,6 +133,19 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         return print(format_args!("{result}\n"));
     }
     print(format_args!("{}: {mb:.2} MB, {n_topics} topics, {n_docs} documents looked at\n", output.display()))
+}
+
+impl Subject {
+    /// What words cost is not known where others are unknown: such documents are not shown.
+    fn leave_out_unknown(&mut self) {
+        if self.docs.as_ref().is_some_and(|docs| docs.docs().has_unknown()) {
+            self.docs = None;
+            self.no_docs =
+                "no documents are shown: they have unknown values, which the page does not take yet; \
+                            'noisyor posterior' writes a page about such documents"
+                    .into();
+        }
+    }
 }
 
 impl Args {

@@ -8,10 +8,10 @@ mod records;
 mod shard;
 
 pub use inference::{Inference, Job};
-pub(crate) use output::Target;
 #[cfg(feature = "parquet")]
 pub(crate) use output::parquet;
 pub use output::{OutputFormat, STDOUT, tsv_field};
+pub(crate) use output::{Target, format_of};
 pub use shard::Shard;
 
 use crate::batch::SLICE_DOCS;

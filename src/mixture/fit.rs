@@ -59,7 +59,7 @@ impl Mixture {
     /// pi_k = N_k / D,   P_kt = (N_kt + s p_t) / (N_k + s)
     /// ```
     ///
-    /// where p_t is the share of the documents that hold t and s the smoothing. Identical documents are computed once. The same
+    /// where p_t is the share of the documents that hold t and s the smoothing. Unknown tokens count as absent. Identical documents are computed once. The same
     /// documents, options and seed give the same mixture, whatever the number of threads.
     pub fn fit(
         docs: Docs<'_>,
@@ -68,7 +68,6 @@ impl Mixture {
         options: &MixtureOptions,
         monitor: &Monitor,
     ) -> Result<Self> {
-        docs.all_known("mixture")?;
         let is_sound = options.smoothing.is_none_or(|smoothing| smoothing > 0.0 && smoothing.is_finite());
         if options.components == 0 || !is_sound || doc_ixs.is_empty() || n_tokens == 0 {
             let message = "a mixture needs documents, tokens, one component or more, and smoothing above 0";

@@ -4,7 +4,7 @@ use super::page::Page;
 use super::{Answer, Case, Marginal, Posterior, Question, Reason};
 use crate::error::{Error, Result};
 use crate::files::folder_of;
-use crate::infer::{STDOUT, Target, tsv_field};
+use crate::infer::{STDOUT, Target, format_of, tsv_field};
 use crate::network::Names;
 use serde::{Serialize, Serializer};
 use std::io::Write;
@@ -43,21 +43,8 @@ impl PosteriorFormat {
     ///
     /// [`Error::Usage`] where the name asks for none.
     pub fn of(path: &Path, given: Option<Self>) -> Result<Self> {
-        if let Some(format) = given.or((path == Path::new(STDOUT)).then_some(Self::Jsonl)) {
-            return Ok(format);
-        }
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        #[cfg(not(feature = "parquet"))]
-        if extension.eq_ignore_ascii_case("parquet") {
-            return Err(Error::input(path, None, crate::error::NO_PARQUET));
-        }
-        let known = Self::NAMES.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
-        known.map(|&(_, format)| format).ok_or_else(|| {
-            Error::Usage(format!(
-                "{}: posteriors are written as .jsonl, .tsv, .parquet or .html; this name ends in '{extension}'",
-                path.display()
-            ))
-        })
+        let on_stdout = (path == Path::new(STDOUT)).then_some(Self::Jsonl);
+        format_of(path, given.or(on_stdout), Self::NAMES, "posteriors")
     }
 }
 

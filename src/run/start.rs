@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::estep::EStep;
 use crate::monitor::Monitor;
 use crate::network::{Graph, Init, Loaded, Names, Network, Weights, fingerprint};
-use crate::structure::{graph_work, learn_graph};
+use crate::structure::{graph_work, learn_graph, unknown_note};
 use crate::train::{CheckedOptions, TrainOptions};
 use crate::update::{Extended, extend};
 use std::path::PathBuf;
@@ -54,6 +54,11 @@ impl Start {
             let Network { graph, names, weights, .. } = network;
             Self { graph, names, weights: Some(weights), learning, n_docs }
         };
+        if let (Source::Chosen(..) | Source::Learned(_), Some(note)) =
+            (&inputs.source, unknown_note(&inputs.docs()))
+        {
+            working.observer.says(Level::Info, &note);
+        }
         match &inputs.source {
             Source::Resumed(start) => Ok(start.clone()),
             Source::Given(Loaded { graph, names, weights, .. }) => {

@@ -57,7 +57,7 @@ pub fn graph_memory(n_occurrences: u64) -> u64 {
 
 /// Learns a graph from the documents `doc_ixs`, with names and with weights to start training from.
 ///
-/// Tokens that occur with no other in enough documents have no parents. The same documents, options and seed give the same
+/// Tokens that occur with no other in enough documents have no parents. Unknown tokens count as absent ([`unknown_note`]). The same documents, options and seed give the same
 /// network, whatever the number of threads.
 ///
 /// ```
@@ -87,6 +87,18 @@ pub fn learn_graph(
     Learner::new(docs, doc_ixs, tokens, options, monitor)?.learn(options, monitor)
 }
 
+/// What to say where a graph is learned from documents with unknown tokens; nothing where there are none.
+pub fn unknown_note(docs: &Docs<'_>) -> Option<String> {
+    let n_unknown = docs.corpus().n_docs_unknown();
+    (n_unknown > 0).then(|| {
+        format!(
+            "{n_unknown} of {} documents have unknown values: they count as absent while the graph is learned, and are left out where \
+             weights are trained and bounds computed",
+            docs.n_docs()
+        )
+    })
+}
+
 /// What all layers are learned from.
 pub(crate) struct Learner<'a> {
     tokens: &'a [String],
@@ -110,7 +122,6 @@ impl<'a> Learner<'a> {
         options: &GraphOptions,
         monitor: &Monitor,
     ) -> Result<Self> {
-        docs.all_known("graph")?;
         options.check(tokens)?;
         let token_docs = Occurrences::of_docs(&docs, doc_ixs, tokens.len());
         if token_docs.n_occurrences() == 0 {

@@ -93,12 +93,8 @@ pub fn train_parts(
     monitor: &Monitor,
     on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
 ) -> Result<Outcome> {
-    // What changes the graph looks at single tokens, and would take unknown ones for absent.
-    for (is_asked, option) in [
-        (options.refine.is_some(), "refine"),
-        (options.renew.is_some(), "renew"),
-        (options.condense, "condense"),
-    ] {
+    // These look at single tokens, and would take unknown ones for absent.
+    for (is_asked, option) in [(options.refine.is_some(), "refine"), (options.renew.is_some(), "renew")] {
         if is_asked {
             docs.all_known(option)?;
         }

@@ -109,7 +109,7 @@ fn infer_can_be_exact() {
     // Deep, and too many topics to enumerate.
     let edges: String = (0..30).map(|t| format!("a\tt{t}\t1\nt{t}\tw{t}\t1\n")).collect();
     let leaks: String = (0..30).map(|t| format!("\tt{t}\t0.1\n\tw{t}\t0.1\n")).collect();
-    folder.write("large.tsv", &format!("{edges}{leaks}\ta\t0.1\n"));
+    folder.write("large.tsv", format!("{edges}{leaks}\ta\t0.1\n"));
     folder.write("large.jsonl", "{\"tokens\":[\"w3\"]}\n");
     folder.fails("infer large.tsv large.jsonl --exact -o large.tsv.out.jsonl", 2, &["31", "sample"]);
     assert!(!folder.path("large.tsv.out.jsonl").exists());

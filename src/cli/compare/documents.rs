@@ -55,7 +55,6 @@ pub(super) fn compare_documents(
 ) -> Result<Option<Compared>> {
     let Some(chosen) = choose(a, b, args, notes, common, monitor)? else { return Ok(None) };
     let Chosen { corpus, path, doc_ixs, what } = chosen;
-    corpus.all_known("compare")?;
     args.per_doc.as_deref().map_or(Ok(()), |output| refuse_overwriting(output, [&path]))?;
     if doc_ixs.is_empty() {
         notes.push(format!("there are no {what}"));

@@ -59,27 +59,40 @@ impl OutputFormat {
                 "an npz output has two files beside it; give a file name instead of standard output";
             return Err(Error::Usage(message.into()));
         }
-        if let Some(format) = given.or(stdout.then_some(Self::Jsonl)) {
-            return Ok(format);
-        }
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        #[cfg(not(feature = "parquet"))]
-        if extension.eq_ignore_ascii_case("parquet") {
-            return Err(Error::input(path, None, crate::error::NO_PARQUET));
-        }
-        let known = Self::NAMES.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
-        known.map(|&(_, format)| format).ok_or_else(|| {
-            Error::Usage(format!(
-                "{}: topic probabilities are written as .jsonl, .tsv, .csv, .parquet or .npz; this name ends in '{extension}'",
-                path.display()
-            ))
-        })
+        format_of(path, given.or(stdout.then_some(Self::Jsonl)), Self::NAMES, "topic probabilities")
     }
 
     /// Files that are written beside an output.
     pub fn beside(self, output: &Path) -> Vec<PathBuf> {
         if self == Self::Npz { npz::beside(output).into() } else { Vec::new() }
     }
+}
+
+/// The format that is given, else the one that the end of a file's name asks for; `what` is written.
+pub(crate) fn format_of<F: Copy>(
+    path: &Path,
+    given: Option<F>,
+    names: &[(&str, F)],
+    what: &str,
+) -> Result<F> {
+    if let Some(format) = given {
+        return Ok(format);
+    }
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    #[cfg(not(feature = "parquet"))]
+    if extension.eq_ignore_ascii_case("parquet") {
+        return Err(Error::input(path, None, crate::error::NO_PARQUET));
+    }
+    let known = names.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
+    known.map(|&(_, format)| format).ok_or_else(|| {
+        let names: Vec<String> = names.iter().map(|(name, _)| format!(".{name}")).collect();
+        let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (last, others));
+        Error::Usage(format!(
+            "{}: {what} are written as {} or {last}; this name ends in '{extension}'",
+            path.display(),
+            others.join(", ")
+        ))
+    })
 }
 
 /// What is written about.

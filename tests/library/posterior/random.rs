@@ -233,11 +233,13 @@ fn cover_agrees_with_enumeration_and_with_any_number_of_threads() {
         let rng = &mut ChaCha8Rng::seed_from_u64(seed);
         let effects: Vec<Vec<(usize, f64)>> = (0..n_topics)
             .map(|_| {
-                (0..n_tokens)
-                    .filter_map(|token| {
-                        (rng.random::<f64>() < density).then(|| (token, rng.random_range(0.05..3.0)))
-                    })
-                    .collect()
+                let mut of_topic = Vec::new();
+                for token in 0..n_tokens {
+                    if rng.random::<f64>() < density {
+                        of_topic.push((token, rng.random_range(0.05..3.0)));
+                    }
+                }
+                of_topic
             })
             .collect();
         let logit: Vec<f64> = (0..n_topics).map(|_| rng.random_range(-7.0..1.0)).collect();
