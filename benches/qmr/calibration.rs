@@ -106,7 +106,7 @@ pub fn print(n_cases: u64, known: f64) {
         let (found, seconds) = run(&case, number, Method::Auto);
         let found = found.expect("an answer");
         // Its own exact answers prove nothing.
-        let is_exact = found.exact_findings > 0 || found.method == "closed form";
+        let is_exact = found.exact_findings > 0 || found.method == "closed-form";
         let exact = if is_exact { Some(found.clone()) } else { run(&case, number, Method::Exact).0.ok() };
         auto.add(&found, seconds, &on, None);
         if !is_exact {
