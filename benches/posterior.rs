@@ -3,7 +3,7 @@
 //! `cargo bench --bench posterior [-- CASES]`, by default three cases of the preset qmr a row. Present are the first m findings of a
 //! document, or the m findings with the most causes (`hardest`); the others are unknown or absent. Leaks of the findings are the preset's, or
 //! 1e-6. `difference` is the largest relative difference of a marginal, or of p(y), from one table of all findings without any reduction,
-//! where that has at most 2^20 entries. `kappa` is how many times larger the terms of inclusion-exclusion are than their sum: with 1e16 and
+//! where that has at most 2^24 entries. `kappa` is how many times larger the terms of inclusion-exclusion are than their sum: with 1e16 and
 //! more it has no digit.
 
 use noisyor::posterior::dag::Dag;
@@ -15,7 +15,7 @@ use noisyor::{Monitor, Network};
 use std::time::Instant;
 
 /// Without reductions at most so many findings, and subsets of at most so many.
-const MOST_PLAIN: usize = 20;
+const MOST_PLAIN: usize = 24;
 const MOST_SUBSETS: usize = 16;
 const MAX_EXACT: usize = 26;
 

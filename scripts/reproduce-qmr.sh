@@ -2,7 +2,7 @@
 # Reproduces Figs. 1 to 3 of Ng & Jordan (2000) and measures the calibration of `posterior` on cases of the preset qmr:
 #   scripts/reproduce-qmr.sh [DIR]
 # Prints tables, writes docs/qmr-convergence.svg and docs/qmr-hybrids.svg. The rows behind them stay in DIR [default:
-# target/reproduce-qmr]. About 20 minutes on two cores. By environment variables: NETWORKS (of each size, for Fig. 1), CASES (sampled),
+# target/reproduce-qmr]. About half an hour on two busy cores. By environment variables: NETWORKS (of each size, for Fig. 1), CASES (sampled),
 # KNOWN (shares of the findings that are known).
 set -euo pipefail
 cd "$(dirname "$0")/.."
