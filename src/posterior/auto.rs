@@ -10,6 +10,7 @@ use super::kearns_saul::kearns_saul;
 use super::mean_field::mean_field;
 use super::quickscore::{ROUNDING, quickscore};
 use super::sample::sample;
+use super::search::search;
 use super::two_layer::Problem;
 use super::vi::vi;
 use super::{Interval, Marginal, Method, Options, Posterior, Watch, upper};
@@ -17,6 +18,13 @@ use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::network::Network;
 use crate::numeric::f64::log1mexp;
+
+/// An exact answer of this cost takes about a millisecond; where it costs more, a search may be quicker.
+const CHEAP: f64 = 1e7;
+/// About the cost of a leaf of the search, in the same units.
+const LEAF: f64 = 1e5;
+/// How far a search goes where no exact answer is to be had: some tenths of a second.
+const MAX_LEAVES: usize = 20_000;
 
 /// Hybrid bounds are tried by `auto` only where the bounds alone are this close, in nats: each exact finding closes some of the gap.
 const WORTH_A_HYBRID: f64 = 3.0;
@@ -117,7 +125,9 @@ impl Work<'_> {
         match (method, self.options.certify) {
             (Method::Auto | Method::Hybrid, Some(width)) => self.certified(problem, width),
             (Method::Auto, None) => self.auto(problem),
-            (Method::Exact, _) => self.exact(problem)?.ok_or_else(|| self.too_many_findings(problem)),
+            (Method::Exact, _) => self
+                .exact(problem, self.route(problem).as_ref())?
+                .ok_or_else(|| self.too_many_findings(problem)),
             (Method::Quickscore, _) => self.quickscore(problem),
             (Method::Hybrid, None) => self.hybrid(problem),
             (Method::Jj, _) => self.bounds(problem, false),
@@ -176,8 +186,12 @@ impl Work<'_> {
         }
     }
 
-    fn exact(&self, problem: &Problem) -> Result<Option<Posterior>> {
-        let Some(route) = Route::new(problem, self.options.max_exact) else { return Ok(None) };
+    fn route(&self, problem: &Problem) -> Option<Route> {
+        Route::new(problem, self.options.max_exact)
+    }
+
+    fn exact(&self, problem: &Problem, route: Option<&Route>) -> Result<Option<Posterior>> {
+        let Some(route) = route else { return Ok(None) };
         let Some(exact) = route.exact(problem, &self.watch)? else { return Ok(None) };
         let (log_p, marginals) = of_exact(problem, &exact);
         let exact_findings = problem.n_findings();
@@ -185,7 +199,14 @@ impl Work<'_> {
     }
 
     fn auto(&self, problem: &Problem) -> Result<Posterior> {
-        if let Some(exact) = self.exact(problem)? {
+        let route = self.route(problem);
+        let cost = route.as_ref().map_or(f64::INFINITY, |route| route.cost);
+        if cost > CHEAP
+            && let Some(found) = self.searched(problem, self.options.within.ln_1p(), cost)?
+        {
+            return Ok(found);
+        }
+        if let Some(exact) = self.exact(problem, route.as_ref())? {
             return Ok(exact);
         }
         let bounds = self.bounds(problem, false)?;
@@ -202,14 +223,28 @@ impl Work<'_> {
         self.sampled_enough()
     }
 
+    /// Bounds whose logs are at most `gap` apart, if they cost no more than `cost`. No marginal is wrong by more than `exp(gap) - 1`.
+    fn searched(&self, problem: &Problem, gap: f64, cost: f64) -> Result<Option<Posterior>> {
+        let max_leaves = (cost / LEAF).min(MAX_LEAVES as f64) as usize;
+        let found = search(problem, gap, max_leaves, &self.watch)?;
+        Ok(found.map(|found| self.posterior("search", found.log_p, &found.marginals)))
+    }
+
     /// Exact where that is cheap or the bounds do not meet.
     fn certified(&self, problem: &Problem, width: f64) -> Result<Posterior> {
+        let route = self.route(problem);
+        let cost = route.as_ref().map_or(f64::INFINITY, |route| route.cost);
+        if self.options.method == Method::Auto
+            && let Some(found) = self.searched(problem, width, cost)?
+        {
+            return Ok(found);
+        }
         let bounds = self.bounds(problem, false)?;
         if bounds.meets {
             return Ok(bounds);
         }
         // Rebuilding a table for each of many steps costs more than the whole table once.
-        if let Some(exact) = self.exact(problem)? {
+        if let Some(exact) = self.exact(problem, route.as_ref())? {
             return Ok(exact);
         }
         self.certificate(problem, (Some(width), None), problem.n_findings(), self.options.max_exact)

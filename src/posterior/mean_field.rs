@@ -12,6 +12,7 @@
 
 use super::two_layer::Problem;
 use crate::numeric::f64::{log1mexp, log1mexp_slope};
+use rayon::prelude::*;
 
 /// What the expansion gives.
 #[derive(Debug, Clone)]
@@ -79,9 +80,18 @@ pub fn mean_field(problem: &Problem, order: u8) -> MeanField {
     }
 }
 
+/// A signed sum and how far it is to be trusted.
+#[derive(Debug, Clone, Copy)]
+pub struct HybridMeanField {
+    /// `E[prod (1 - exp(-a_i))]`, without c: it may be zero or less.
+    pub value: f64,
+    /// Condition number of the sum: the terms' absolute values over their sum.
+    pub kappa: f64,
+}
+
 /// `E[prod (1 - exp(-a_i))]` with MF(order) of the other findings inside every term of inclusion-exclusion over the exact ones: signed,
 /// with both their errors.
-pub fn hybrid_mean_field(problem: &Problem, exact: &[bool], order: u8) -> f64 {
+pub fn hybrid_mean_field(problem: &Problem, exact: &[bool], order: u8) -> HybridMeanField {
     let chosen: Vec<usize> = (0..exact.len()).filter(|&finding| exact[finding]).collect();
     let others: Vec<bool> = exact.iter().map(|exact| !exact).collect();
     let term = |subset: usize| {
@@ -96,5 +106,8 @@ pub fn hybrid_mean_field(problem: &Problem, exact: &[bool], order: u8) -> f64 {
         let found = mean_field(&tilted, order);
         sign * (tilted.constant - problem.constant + found.log_first).exp() * found.factor
     };
-    (0..1usize << chosen.len()).map(term).sum()
+    // Summed in order: threads change nothing.
+    let terms: Vec<f64> = (0..1usize << chosen.len()).into_par_iter().map(term).collect();
+    let value: f64 = terms.iter().sum();
+    HybridMeanField { value, kappa: terms.iter().map(|term| term.abs()).sum::<f64>() / value.abs() }
 }

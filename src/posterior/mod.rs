@@ -13,7 +13,7 @@
 //! | `mf0` to `mf3` | two layers | Taylor expansions, no bounds ([`mean_field`]) |
 //! | `vi` | any | a lower bound by mean field, and an upper one ([`vi`](mod@vi), [`deep_upper`]) |
 //! | `sample` | any | estimates with standard errors ([`sample`](mod@sample)) |
-//! | `auto` | any | the cheapest that keeps every marginal within `within` |
+//! | `auto` | any | the cheapest that keeps every marginal within `within`; bounds by [`search`](mod@search) too |
 //!
 //! A network has two layers if no topic has a parent that is unknown, so given states may make it so.
 //!
@@ -59,6 +59,7 @@ mod parquet;
 pub mod quadratic;
 pub mod quickscore;
 pub mod sample;
+pub mod search;
 pub mod two_layer;
 pub mod upper;
 pub mod vi;
@@ -267,7 +268,7 @@ impl Interval {
 /// What is found of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Posterior {
-    /// What was really used: "cover", "enumerate", "hybrid 12", "sample".
+    /// What was really used: "cover", "enumerate", "search", "hybrid 12", "sample".
     pub method: String,
     /// Bounds of `log p(y)`, certain. Given topic states are part of y.
     pub log_p: Interval,

@@ -265,7 +265,7 @@ impl Reduced {
         } else if is(|how| matches!(how, How::Enumerate)) {
             "enumerate"
         } else {
-            "closed form"
+            "closed-form"
         }
     }
 

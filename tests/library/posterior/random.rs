@@ -7,6 +7,7 @@ use noisyor::posterior::dag::Dag;
 use noisyor::posterior::deep_upper::deep_upper;
 use noisyor::posterior::enumerate::enumerate;
 use noisyor::posterior::hubs::Route;
+use noisyor::posterior::search::search;
 use noisyor::posterior::two_layer::Problem;
 use noisyor::posterior::vi::vi;
 use noisyor::posterior::{Case, Engine, Method, Options, Posterior, Watch};
@@ -145,6 +146,38 @@ fn bounds_hold_on_ten_thousand_two_layer_networks() {
             check(&format!("{name} {method}"), &run(&network, &case, method), log_p, &marginals);
         }
     }
+}
+
+/// A search may end anywhere between its first bounds and the exact answer.
+#[test]
+fn bounds_of_a_search_hold() {
+    let rng = &mut ChaCha8Rng::seed_from_u64(3);
+    let monitor = Monitor::default();
+    let watch = Watch::new(&monitor, None);
+    let mut n_open = 0;
+    for number in 0..3_000 {
+        let (n_topics, n_tokens) = (rng.random_range(1..=7), rng.random_range(1..=8));
+        let network = random_network(rng, &[n_topics, n_tokens]);
+        let case = random_case(rng, &network);
+        let dag = Dag::new(&network, &case).unwrap();
+        let problem = Problem::of(&dag).unwrap();
+        let (log_p, marginals) = by_hand(&network, &case);
+        let gap = 10f64.powf(rng.random_range(-5.0..1.5));
+        let found = search(&problem, gap, 1 << n_topics, &watch).unwrap().unwrap();
+        let (name, interval) = (format!("network {number}, gap {gap}"), found.log_p);
+        assert!(interval.upper - interval.lower <= gap, "{name}: {interval:?}");
+        assert!(
+            interval.lower <= log_p + 1e-10 && log_p <= interval.upper + 1e-10,
+            "{name}: {interval:?}, exact {log_p}"
+        );
+        for (&topic, marginal) in dag.topics.iter().zip(&found.marginals) {
+            let p = marginals[topic as usize];
+            assert!(marginal.lower <= p + 1e-9 && p <= marginal.upper + 1e-9, "{name}: {marginal:?} {p}");
+            assert!(marginal.error() <= gap.exp_m1() + 1e-9, "{name}: {marginal:?}");
+        }
+        n_open += usize::from(interval.upper - interval.lower > 1e-3);
+    }
+    assert!(n_open > 500, "{n_open} with a gap");
 }
 
 #[test]
