@@ -29,7 +29,8 @@ const ON_A_PAGE: usize = 3;
 /// Methods: exact sums over all states of at most 22 topics, or, in networks of two layers, over the sets of present findings, where
 /// quickscore cancels too much by sums of positive terms alone; hybrid treats --exact-findings of them so and bounds the others; jj is the upper
 /// bound of Jaakkola and Jordan, vi the lower bound that training uses; mf0 to mf3 expand about the mean (no bounds); ks is the bound of Kearns
-/// and Saul; sample draws topics from the variational posterior and weighs them. auto takes the cheapest that is exact to --within.
+/// and Saul; sample draws topics from the variational posterior and weighs them. auto takes the cheapest that is exact to --within, or searches over
+/// the states of topics until bounds are that close.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor posterior illnesses.json patients.csv -o - | jq .topics
