@@ -35,7 +35,7 @@ trap 'rm -rf "$work"' EXIT
 check() { python3 scripts/browser/check.py --slow "${SLOW:-1}" "$@"; }
 
 "$NOISYOR" train -q --backend cpu --epochs 12 -o "$work/sample" > /dev/null
-"$NOISYOR" report "$work/sample" -q --backend cpu -o "$work/sample.html" --title "The bundled sample" > /dev/null
+"$NOISYOR" report "$work/sample" -q --backend cpu --calibration=50 -o "$work/sample.html" --title "The bundled sample" > /dev/null
 "$NOISYOR" model convert -q "$work/sample/model.safetensors" "$work/sample.json" > /dev/null
 name=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["topics"][17])' "$work/sample.json")
 check "$work/sample.html" --search "$name" 17 "$name" ${pictures:+--screenshots docs --picture-topic 17}

@@ -109,6 +109,13 @@ class Check:
         self.browser.click("#crumbs button")
         self.expect("document.querySelectorAll('#crumbs button').length === 0")
 
+    def calibration(self):
+        measured = self.summary()["calibration"]
+        self.expect("document.querySelector('#calibration').hidden !== arguments[0]", measured is not None)
+        kinds = [measured[kind] for kind in ("q", "p") if measured[kind]] if measured else []
+        n = sum(bin["n"] > 0 for kind in kinds for bin in kind["bins"])
+        self.expect("document.querySelectorAll('#calibration-chart circle.point').length === arguments[0]", n)
+
     def documents(self):
         docs = self.summary()["docs"]
         if docs and docs["looked_at"]:
@@ -156,6 +163,7 @@ class Check:
         self.step("search for a word finds its topic", self.search_word)
         self.step("a branch alone, and all again", self.branch)
         self.step("the worst documents, by bound", self.documents)
+        self.step("calibration, where it was measured", self.calibration)
         self.step("400 pixels are wide enough", self.narrow)
         self.step("no value that is none", self.sense)
         self.step("no message, no request", self.quiet)

@@ -4,8 +4,8 @@ function showCalibration() {
   const {calibration} = summary;
   if (!calibration) return;
   byId('calibration').hidden = byId('calibration-link').hidden = false;
-  const kinds = [['train', 'q, by mean field', calibration.q], ['valid', 'p, by noisyor posterior', calibration.p]].filter(([, , of]) => of);
-  const sure = ([, text, of]) => of.sure && tile(`${(100 * of.sure_on).toFixed(1)}%`, `of the ${count(of.sure)} topics with ${text} of 0.95 or more are on`);
+  const kinds = [['train', 'q (mean field)', calibration.q], ['valid', 'p (noisyor posterior)', calibration.p]].filter(([, , of]) => of);
+  const sure = ([, text, of]) => of.sure && tile(`${(100 * of.sure_on).toFixed(1)}%`, `of ${count(of.sure)} topics with ${text} ≥ 0.95 are on`);
   const chart = drawn(330, (width, height) => {
     const box = frame(width, height);
     const x = value => box.left + 6 + value * (box.right - box.left - 12), y = value => box.bottom - value * (box.bottom - box.top);
