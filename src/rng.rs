@@ -32,6 +32,8 @@ pub enum Stream {
     Mixture,
     /// Samples of the topics of one case, for its posterior.
     Posterior(u64),
+    /// Groups of documents whose moments are counted, and parameters at which a rank is computed.
+    Moments,
 }
 
 /// The generator of one stream.
@@ -50,6 +52,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Likelihood(doc) => (10, doc),
         Stream::Mixture => (11, 0),
         Stream::Posterior(case) => (12, case),
+        Stream::Moments => (13, 0),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);
