@@ -132,9 +132,8 @@ impl Certificate {
 
     /// Parameters that are learned, and all.
     pub fn n_learned(&self) -> (usize, usize) {
-        let of_round = |round: &Round| round.priors + round.by_triplet + round.by_pair + round.by_anchor;
-        let learned = self.rounds.iter().map(of_round).sum::<usize>() + self.leaks;
-        (learned, self.topics + self.tokens + self.edges)
+        let all = self.topics + self.tokens + self.edges;
+        (all - self.left.iter().map(|left| left.unknowns).sum::<usize>(), all)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parameters, round by round.
 
 use super::anchor::{self, Ratios};
-use super::average::{Average, Estimate};
+use super::average::{Average, CLIP, Estimate};
 use super::formula::{BySubset, Derived, pair, triplet};
 use super::schedule::{Kind, Schedule, Step};
 use super::source::{ByGroup, Exact, GROUPS, Source, Table, subset};
@@ -362,36 +362,41 @@ impl Point<'_> {
 }
 
 impl Learned {
-    /// The weights of the network, `w = -log f`, `w0 = -log(1 - p)`. Parameters that were not learned keep those
-    /// of `given`, or get a guess (a weak edge, a rare topic), and the leak that then explains how often the token is present.
+    /// The weights of the network: `w = -log f`, `w0 = -log(1 - p)`. Parameters that were not learned, or are degenerate, keep those of
+    /// `given`, or get a guess (a weak edge, a rare topic), and the leak that then explains how often the token is present.
     pub fn weights(&self, graph: &Graph, source: &dyn Source, given: Option<&Weights>) -> Weights {
         const GUESSED_PRIOR: f64 = 0.05;
         const GUESSED_EDGE: f64 = 0.2;
         let n_topics = graph.n_topics();
-        let learned_or =
-            |estimate: &Option<Estimate>, else_| estimate.as_ref().map_or(else_, |e| -e.value.ln());
-        let prior = |(topic, estimate): (usize, &Option<Estimate>)| match estimate {
-            Some(estimate) => -(-estimate.value).ln_1p(),
+        let answer =
+            |estimate: &Option<Estimate>| estimate.as_ref().filter(|e| !e.degenerate).map(|e| e.value);
+        let prior = |(topic, estimate): (usize, &Option<Estimate>)| match answer(estimate) {
+            Some(prior) => -(-prior).ln_1p(),
             None => given.map_or(GUESSED_PRIOR, |given| given.leak[topic]),
         };
         let mut leak: Vec<f64> = self.prior.iter().enumerate().map(prior).collect();
-        let failure = |(edge, estimate): (usize, &Option<Estimate>)| {
-            learned_or(estimate, given.map_or(GUESSED_EDGE, |given| given.edge[edge]))
+        let weight = |(edge, estimate): (usize, &Option<Estimate>)| match answer(estimate) {
+            Some(failure) => -failure.ln(),
+            None => given.map_or(GUESSED_EDGE, |given| given.edge[edge]),
         };
-        let edge: Vec<f64> = self.failure.iter().enumerate().map(failure).collect();
+        let edge: Vec<f64> = self.failure.iter().enumerate().map(weight).collect();
         let mut table = Table::default();
         for (token, estimate) in self.leak_failure.iter().enumerate() {
-            let guess = given.map(|given| given.leak[n_topics + token]).unwrap_or_else(|| {
-                source.table(&[token as u32], &mut table);
-                let parents = graph.parents(n_topics + token).iter().zip(graph.edges_into(n_topics + token));
-                let influence = |(&topic, at): (&u32, usize)| {
-                    1.0 - (1.0 - (-leak[topic as usize]).exp()) * -(-edge[at]).exp_m1()
-                };
-                let failure = table.moments[1] / parents.map(influence).product::<f64>();
-                let failure = if failure.is_finite() { failure } else { 1.0 };
-                -failure.clamp(super::CLIP, 1.0 - super::CLIP).ln()
-            });
-            leak.push(learned_or(estimate, guess));
+            let node = n_topics + token;
+            let failure = match (answer(estimate), given) {
+                (Some(failure), _) => failure,
+                (None, Some(given)) => (-given.leak[node]).exp(),
+                (None, None) => {
+                    source.table(&[token as u32], &mut table);
+                    let parents = graph.parents(node).iter().zip(graph.edges_into(node));
+                    let influence = |(&topic, edge_ix): (&u32, usize)| {
+                        1.0 - (-leak[topic as usize]).exp_m1() * (-edge[edge_ix]).exp_m1()
+                    };
+                    let failure = table.moments[1] / parents.map(influence).product::<f64>();
+                    if failure.is_finite() { failure.clamp(CLIP, 1.0 - CLIP) } else { 1.0 - CLIP }
+                }
+            };
+            leak.push(-failure.ln());
         }
         Weights { leak, edge }
     }

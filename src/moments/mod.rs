@@ -31,6 +31,7 @@ mod rank;
 mod schedule;
 mod search;
 mod source;
+mod start;
 mod structure;
 mod table;
 
@@ -41,4 +42,5 @@ pub use estimate::{Learned, Weighting, estimate};
 pub use rank::Unknowns;
 pub use schedule::{Kind, Order, Schedule, ScheduleOptions, Step};
 pub use source::{ByGroup, Exact, GROUPS, Source, Table};
+pub(crate) use start::start_weights;
 pub use table::Group;

@@ -149,8 +149,10 @@ impl Schedule {
         self.edge_round[graph.edges_into(graph.n_topics() + token)].iter().all(Option::is_some)
     }
 
-    /// Whether everything is learned, and without anchors: then all parameters are identified by moments of third order.
-    pub fn is_complete(&self) -> bool {
-        self.edge_round.iter().all(Option::is_some) && self.prior_round.iter().all(Option::is_some)
+    /// Parameters that are learned, and all.
+    pub fn n_learned(&self, graph: &Graph) -> (usize, usize) {
+        let leaks = (0..graph.n_tokens()).filter(|&token| self.learns_leak(graph, token)).count();
+        let learned = leaks + self.edge_round.iter().chain(&self.prior_round).flatten().count();
+        (learned, graph.n_nodes() + graph.n_edges())
     }
 }
