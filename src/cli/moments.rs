@@ -41,12 +41,12 @@ pub(crate) struct Args {
     /// Tell what can be learned of a graph, at which depth, what is left and why; needs no corpus
     #[arg(long, value_name = "G", conflicts_with_all = ["corpus", "graph", "output"])]
     schedule: Option<PathBuf>,
-    /// Sets of tokens that one parameter is averaged over, at most; more take more memory and time
+    /// Sets of tokens that one parameter is learned from, at most; more take more memory and time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
     max_sets: u32,
-    /// How the sets of a parameter are averaged: by inverse variance at the moments of a first fit (model), at the moments as counted, or
-    /// not at all: only the first set, in the order of the tokens, as in the paper
-    #[arg(long, value_enum, default_value_t = WeightingArg::Model)]
+    /// How sets become parameters: all sets of a topic fitted together (pooled), every set alone and averages by inverse variance, or only
+    /// the first set, in the order of the tokens, as in the paper
+    #[arg(long, value_enum, default_value_t = WeightingArg::Pooled)]
     weighting: WeightingArg,
     /// Learn from triplets alone: schedules are deeper, and may reach less
     #[arg(long)]
@@ -60,8 +60,8 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WeightingArg {
-    Model,
-    Counted,
+    Pooled,
+    Average,
     First,
 }
 
@@ -76,8 +76,8 @@ impl Args {
 
     fn weighting(&self) -> Weighting {
         match self.weighting {
-            WeightingArg::Model => Weighting::Model,
-            WeightingArg::Counted => Weighting::Counted,
+            WeightingArg::Pooled => Weighting::Pooled,
+            WeightingArg::Average => Weighting::Average,
             WeightingArg::First => Weighting::First,
         }
     }

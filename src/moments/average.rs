@@ -45,7 +45,9 @@ impl Estimate {
         Self { value: raw.clamp(CLIP, 1.0 - CLIP), raw, se, n_sets, degenerate: false, by_group }
     }
 
+    /// A value that means nothing; where there is none at all, one in the middle.
     pub(super) fn degenerate(raw: f64, n_sets: u32) -> Self {
+        let raw = if raw.is_finite() { raw } else { NO_IDEA };
         let value = raw.clamp(CLIP, 1.0 - CLIP);
         Self { value, raw, se: f64::INFINITY, n_sets, degenerate: true, by_group: [0.0; GROUPS] }
     }

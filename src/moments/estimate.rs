@@ -3,8 +3,9 @@
 use super::anchor::{self, Ratios};
 use super::average::{Average, CLIP, Estimate};
 use super::formula::{BySubset, Derived, pair, triplet};
+use super::pool::{Pool, Pooled};
 use super::schedule::{Kind, Schedule, Step};
-use super::source::{ByGroup, Exact, GROUPS, Source, Table, subset};
+use super::source::{ByGroup, GROUPS, Source, Table};
 use super::structure::TwoLayers;
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -16,15 +17,11 @@ use rayon::prelude::*;
 pub enum Weighting {
     /// Only the first set counts, as in the paper.
     First,
-    /// By inverse variances at the moments as counted.
-    Counted,
-    /// By inverse variances at the moments of the network that the counted ones give: those do not vary with the estimates that they
-    /// weigh.
-    Model,
+    /// Estimates of single sets are averaged by inverse variances.
+    Average,
+    /// All sets of a topic are fitted together ([`super::pool`]).
+    Pooled,
 }
-
-/// Single estimates of failures are brought into this range before they are averaged by weights that do not see that they are far off.
-const PLAUSIBLE: [f64; 2] = [-1.0, 2.0];
 
 /// What was learned; parameters that the schedule does not reach are none.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,58 +48,28 @@ pub fn estimate(
     monitor: &Monitor,
 ) -> Result<Learned> {
     let net = TwoLayers::of(graph)?;
-    let mut sweep = Sweep { net, source, first_only: weighting == Weighting::First, model: None };
-    let learned = sweep.run(schedule, monitor)?;
-    if weighting != Weighting::Model {
-        return Ok(learned);
-    }
-    let weights = learned.weights(graph, source, None);
-    sweep.model = Some(Model { moments: Exact::new(graph, &weights), leaks: &learned.leak_failure });
-    sweep.run(schedule, monitor)
+    Sweep { net, source, weighting }.run(schedule, monitor)
 }
 
-/// The network that a first sweep gave.
-struct Model<'a> {
-    moments: Exact<'a>,
-    leaks: &'a [Option<Estimate>],
-}
-
-impl Model<'_> {
-    /// Whether everything about these tokens was learned: a leak comes last.
-    fn knows(&self, tokens: &[u32]) -> bool {
-        let is_known = |leak: &Option<Estimate>| leak.as_ref().is_some_and(|leak| !leak.degenerate);
-        tokens.iter().all(|&token| is_known(&self.leaks[token as usize]))
-    }
-}
-
-struct Sweep<'a> {
-    net: TwoLayers<'a>,
-    source: &'a dyn Source,
-    first_only: bool,
-    /// Where variances are taken.
-    model: Option<Model<'a>>,
+pub(super) struct Sweep<'a> {
+    pub(super) net: TwoLayers<'a>,
+    pub(super) source: &'a dyn Source,
+    weighting: Weighting,
 }
 
 /// A known topic that couples a set, divided out.
-struct Removed {
+pub(super) struct Removed {
     /// Its influence on every subset.
     influence: BySubset,
     /// Parameters and the derivatives of log influence.
-    by: Vec<(Which, BySubset)>,
+    pub(super) by: Vec<(Which, BySubset)>,
 }
 
+/// A parameter below.
 #[derive(Clone, Copy)]
-enum Which {
+pub(super) enum Which {
     Prior(u32),
     Failure(usize),
-}
-
-/// What one step gives: the failure of its edge, and the prior where that is new.
-struct Answer {
-    failure: Estimate,
-    prior: Average,
-    /// An anchor's prior is final.
-    anchored: Option<Estimate>,
 }
 
 impl Sweep<'_> {
@@ -112,26 +79,15 @@ impl Sweep<'_> {
             failure: vec![None; self.net.graph.n_edges()],
             leak_failure: Vec::new(),
         };
-        for steps in schedule.steps.chunk_by(|a, b| a.round == b.round) {
-            let answers: Vec<Answer> = steps
-                .par_iter()
-                .map(|step| monitor.go_on().map(|()| self.answer(step, &learned)))
-                .collect::<Result<_>>()?;
-            for of_topic in
-                steps.iter().zip(&answers).collect::<Vec<_>>().chunk_by(|a, b| a.0.topic == b.0.topic)
-            {
-                let prior = &mut learned.prior[of_topic[0].0.topic as usize];
-                if prior.is_none() {
-                    let n_used = if self.first_only { 1 } else { of_topic.len() };
-                    let triplets = of_topic.iter().filter(|(step, _)| step.kind == Kind::Triplet);
-                    let mut average = Average::default();
-                    triplets.take(n_used).for_each(|(_, answer)| average.merge(&answer.prior));
-                    let anchored = of_topic.iter().find_map(|(_, answer)| answer.anchored.clone());
-                    *prior = anchored.or_else(|| Some(average.estimate(self.source.n_groups())));
+        for round in schedule.steps.chunk_by(|a, b| a.round == b.round) {
+            let of_topics: Vec<&[Step]> = round.chunk_by(|a, b| a.topic == b.topic).collect();
+            let solve = |steps: &&[Step]| monitor.go_on().map(|()| self.solve(steps, &learned));
+            let solved: Vec<Pooled> = of_topics.par_iter().map(solve).collect::<Result<_>>()?;
+            for (steps, Pooled { prior, failures }) in of_topics.into_iter().zip(solved) {
+                learned.prior[steps[0].topic as usize].get_or_insert(prior);
+                for (step, failure) in steps.iter().zip(failures) {
+                    learned.failure[step.edge] = Some(failure);
                 }
-            }
-            for (step, answer) in steps.iter().zip(answers) {
-                learned.failure[step.edge] = Some(answer.failure);
             }
         }
         let tokens = (0..self.net.n_tokens() as u32).into_par_iter();
@@ -139,30 +95,40 @@ impl Sweep<'_> {
         Ok(learned)
     }
 
-    fn answer(&self, step: &Step, learned: &Learned) -> Answer {
-        if step.kind == Kind::Anchor {
-            return self.anchored(step, learned);
+    /// What the steps of one topic in a round give: the prior, if it is new, and the edges.
+    fn solve(&self, steps: &[Step], learned: &Learned) -> Pooled {
+        if steps[0].kind == Kind::Anchor {
+            return self.anchored(&steps[0], learned);
         }
-        let mut failures = Average::default();
+        if self.weighting == Weighting::Pooled {
+            return Pool::of(self, steps, learned).solve(steps, self.source.n_groups());
+        }
         let mut priors = Average::default();
-        let wants_prior = learned.prior[step.topic as usize].is_none();
-        let (mut table, mut at) = (Table::default(), BySubset::default());
-        let n_sets = if self.first_only { 1 } else { step.sets.len() };
+        let failures = steps.iter().enumerate().map(|(at, step)| {
+            let mut of_step = Average::default();
+            let failure = self.averaged(step, learned, &mut of_step);
+            // In the paper the first triplet alone gives the prior.
+            if at == 0 || self.weighting == Weighting::Average {
+                priors.merge(&of_step);
+            }
+            failure
+        });
+        let failures = failures.collect();
+        Pooled { prior: priors.estimate(self.source.n_groups()), failures }
+    }
+
+    /// The failure of an edge by one set after another; what they say about the prior is added to `priors`.
+    fn averaged(&self, step: &Step, learned: &Learned, priors: &mut Average) -> Estimate {
+        let mut failures = Average::default();
+        let mut table = Table::default();
+        let n_sets = if self.weighting == Weighting::First { 1 } else { step.sets.len() };
         for &set in step.sets.iter().take(n_sets) {
             let (tokens, n) = step.tokens(set);
             let tokens = &tokens[..n];
             self.source.table(tokens, &mut table);
             let removed = self.removed(step.topic, tokens, learned);
-            let own = divided(&table.moments, &removed);
-            at.clone_from(&table.moments);
-            if let Some(model) = self.model.as_ref().filter(|model| model.knows(tokens)) {
-                (1..1 << n).for_each(|mask| at[mask] = model.moments.moment(&subset(tokens, mask)));
-            }
             let point =
-                Point { table: &table, moments: &at, divided: divided(&at, &removed), removed: &removed };
-            let plausible = |value: f64| {
-                if self.model.is_some() { value.clamp(PLAUSIBLE[0], PLAUSIBLE[1]) } else { value }
-            };
+                Point { table: &table, divided: divided(&table.moments, &removed), removed: &removed };
             if n == 2 {
                 let partner = self.net.edge(step.topic, tokens[1]).expect("a partner is a child");
                 let (Some(prior), Some(known)) =
@@ -170,29 +136,24 @@ impl Sweep<'_> {
                 else {
                     continue;
                 };
-                let here = pair(&point.divided, prior.value, known.value);
+                let found = pair(&point.divided, prior.value, known.value);
                 let more =
-                    [(Which::Prior(step.topic), here.by_prior), (Which::Failure(partner), here.by_known)];
-                let (variance, by_group) = point.propagate(&here.failure, n, learned, &more);
-                failures.add(
-                    plausible(pair(&own, prior.value, known.value).failure.value),
-                    variance,
-                    &by_group,
-                );
+                    [(Which::Prior(step.topic), found.by_prior), (Which::Failure(partner), found.by_known)];
+                let (variance, by_group) = point.propagate(&found.failure, n, learned, &more);
+                failures.add(found.failure.value, variance, &by_group);
                 continue;
             }
-            let (here, value) = (triplet(&point.divided), triplet(&own));
-            let add = |average: &mut Average, derived: &Derived, value: f64, usable: bool| {
+            let found = triplet(&point.divided);
+            for (average, derived) in [(&mut failures, &found.failure), (&mut *priors, &found.prior)] {
                 let (variance, by_group) = point.propagate(derived, n, learned, &[]);
-                average.add(value, if usable { variance } else { f64::INFINITY }, &by_group);
-            };
-            add(&mut failures, &here.failure, plausible(value.failure.value), !value.degenerate);
-            if wants_prior {
-                add(&mut priors, &here.prior, value.prior.value, !value.degenerate);
+                average.add(
+                    derived.value,
+                    if found.degenerate { f64::INFINITY } else { variance },
+                    &by_group,
+                );
             }
         }
-        let failure = failures.estimate(self.source.n_groups());
-        Answer { failure, prior: priors, anchored: None }
+        failures.estimate(self.source.n_groups())
     }
 
     /// The known topics other than `topic` with two or more tokens of a set.
@@ -203,7 +164,7 @@ impl Sweep<'_> {
 
     /// The influence of a topic on the subsets of a set; of the documents but for the errors of a group, where one is given. None
     /// where the topic is not known: then it cancels, or is not to be divided out.
-    fn influence(
+    pub(super) fn influence(
         &self,
         topic: u32,
         tokens: &[u32],
@@ -243,7 +204,7 @@ impl Sweep<'_> {
         let divided = divided(&table.moments, &removed);
         let mut slope = [0.0; 8];
         slope[1] = 1.0;
-        let point = Point { table: &table, moments: &table.moments, divided, removed: &removed };
+        let point = Point { table: &table, divided, removed: &removed };
         let derived = Derived { value: divided[1], slope };
         let (variance, by_group) = point.propagate(&derived, 1, learned, &[]);
         if !variance.is_finite() || !divided[1].is_finite() {
@@ -258,7 +219,7 @@ impl Sweep<'_> {
     }
 
     /// An anchor: one equation over all of its sets.
-    fn anchored(&self, step: &Step, learned: &Learned) -> Answer {
+    fn anchored(&self, step: &Step, learned: &Learned) -> Pooled {
         let tables: Vec<(Table, [u32; 3])> = step
             .sets
             .iter()
@@ -285,8 +246,8 @@ impl Sweep<'_> {
         };
         let (n_groups, n_sets) = (self.source.n_groups(), tables.len() as u32);
         let Some((prior, failure)) = anchor::solve(&ratios(None)) else {
-            let none = Average::default();
-            return Answer { failure: none.estimate(0), anchored: Some(none.estimate(0)), prior: none };
+            let none = Average::default().estimate(n_groups);
+            return Pooled { prior: none.clone(), failures: vec![none] };
         };
         let (mut prior_by, mut failure_by) = ([0.0; GROUPS], [0.0; GROUPS]);
         for group in 0..n_groups {
@@ -294,23 +255,21 @@ impl Sweep<'_> {
             let (p, f) = moved.unwrap_or((f64::NAN, f64::NAN));
             (prior_by[group], failure_by[group]) = (p - prior, f - failure);
         }
-        Answer {
-            failure: Estimate::new(failure, failure_by, n_sets, n_groups),
-            anchored: Some(Estimate::new(prior, prior_by, n_sets, n_groups)),
-            prior: Average::default(),
+        Pooled {
+            prior: Estimate::new(prior, prior_by, n_sets, n_groups),
+            failures: vec![Estimate::new(failure, failure_by, n_sets, n_groups)],
         }
     }
 }
 
 /// Moments without the influence of what is removed.
-fn divided(moments: &BySubset, removed: &[Removed]) -> BySubset {
+pub(super) fn divided(moments: &BySubset, removed: &[Removed]) -> BySubset {
     std::array::from_fn(|mask| removed.iter().fold(moments[mask], |m, removed| m / removed.influence[mask]))
 }
 
 /// Where derivatives and variances are taken.
 struct Point<'a> {
     table: &'a Table,
-    moments: &'a BySubset,
     divided: BySubset,
     removed: &'a [Removed],
 }
@@ -339,8 +298,8 @@ impl Point<'_> {
         for s in subsets.clone() {
             by_group.iter_mut().zip(&self.table.by_group[s]).for_each(|(sum, add)| *sum += slope[s] * add);
             for t in subsets.clone() {
-                let known = &self.table.known;
-                let covariance = self.moments[s | t] - self.moments[s] * self.moments[t];
+                let Table { moments, known, .. } = self.table;
+                let covariance = moments[s | t] - moments[s] * moments[t];
                 variance += slope[s] * slope[t] * covariance * known[s | t] / (known[s] * known[t]);
             }
         }
@@ -349,11 +308,7 @@ impl Point<'_> {
             (*which, -slope.sum::<f64>())
         });
         for (which, slope) in of_removed.chain(more.iter().copied()) {
-            let below = match which {
-                Which::Prior(topic) => &learned.prior[topic as usize],
-                Which::Failure(edge) => &learned.failure[edge],
-            };
-            let Some(below) = below else { continue };
+            let Some(below) = learned.below(which) else { continue };
             by_group.iter_mut().zip(&below.by_group).for_each(|(sum, add)| *sum += slope * add);
             variance += (slope * below.se).powi(2);
         }
@@ -362,6 +317,18 @@ impl Point<'_> {
 }
 
 impl Learned {
+    fn below(&self, which: Which) -> Option<&Estimate> {
+        match which {
+            Which::Prior(topic) => self.prior[topic as usize].as_ref(),
+            Which::Failure(edge) => self.failure[edge].as_ref(),
+        }
+    }
+
+    /// The standard error of a parameter; infinite where it is not known.
+    pub(super) fn error(&self, which: Which) -> f64 {
+        self.below(which).map_or(f64::INFINITY, |estimate| estimate.se)
+    }
+
     /// The weights of the network: `w = -log f`, `w0 = -log(1 - p)`. Parameters that were not learned, or are degenerate, keep those of
     /// `given`, or get a guess (a weak edge, a rare topic), and the leak that then explains how often the token is present.
     pub fn weights(&self, graph: &Graph, source: &dyn Source, given: Option<&Weights>) -> Weights {

@@ -15,7 +15,7 @@
 //! let truth = Weights { leak: vec![0.3, 0.1, 0.1, 0.1], edge: vec![1.0, 2.0, 0.5] };
 //! let schedule = Schedule::of(&graph, &ScheduleOptions::default(), &Monitor::default())?;
 //! let moments = Exact::new(&graph, &truth);
-//! let learned = estimate(&graph, &schedule, &moments, Weighting::Model, &Monitor::default())?;
+//! let learned = estimate(&graph, &schedule, &moments, Weighting::Pooled, &Monitor::default())?;
 //! let weights = learned.weights(&graph, &moments, None);
 //! assert!(weights.edge.iter().zip(&truth.edge).all(|(found, true_)| (found - true_).abs() < 1e-9));
 //! # Ok::<(), noisyor::Error>(())
@@ -27,6 +27,7 @@ mod certificate;
 mod count;
 mod estimate;
 pub mod formula;
+mod pool;
 mod rank;
 mod schedule;
 mod search;

@@ -26,7 +26,7 @@ pub(crate) fn start_weights(
     let schedule = Schedule::of(graph, &ScheduleOptions::default(), monitor)?;
     let doc_ixs = doc_ixs.iter().map(|&doc_ix| doc_ix as usize);
     let counts = Counts::of(docs, doc_ixs, graph.n_tokens(), &schedule, monitor)?;
-    let learned = estimate(graph, &schedule, &counts, Weighting::Model, monitor)?;
+    let learned = estimate(graph, &schedule, &counts, Weighting::Pooled, monitor)?;
     let mut weights = learned.weights(graph, &counts, Some(otherwise));
     weights.edge.iter_mut().for_each(|w| *w = w.max(MIN_EDGE));
     Ok(weights)

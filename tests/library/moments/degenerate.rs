@@ -12,7 +12,7 @@ fn run(graph: &Graph, corpus: &Corpus) -> Learned {
     let alignment = align(corpus, &names);
     let docs = alignment.docs(corpus);
     let counts = Counts::of(&docs, 0..corpus.n_docs(), names.len(), &schedule, &Monitor::default()).unwrap();
-    let learned = [Weighting::First, Weighting::Counted, Weighting::Model].map(|weighting| {
+    let learned = [Weighting::First, Weighting::Average, Weighting::Pooled].map(|weighting| {
         let learned = learn(graph, &schedule, &counts, weighting);
         all(&learned).for_each(assert_sane);
         let weights = learned.weights(graph, &counts, None);

@@ -72,7 +72,7 @@ fn a_thousand_learnable_networks_are_recovered_from_exact_moments() {
         }
         let truth = random_weights(&graph, &mut rng);
         let exact = Exact::new(&graph, &truth);
-        let learned = learn(&graph, &schedule, &exact, Weighting::Model);
+        let learned = learn(&graph, &schedule, &exact, Weighting::Pooled);
         let found = learned.weights(&graph, &exact, None);
         let pairs = found.leak.iter().zip(&truth.leak).chain(found.edge.iter().zip(&truth.edge));
         for (found, want) in pairs {
@@ -135,7 +135,7 @@ fn networks_that_need_anchors() {
         }
         let truth = random_weights(&graph, &mut rng);
         let exact = Exact::new(&graph, &truth);
-        let learned = learn(&graph, &schedule, &exact, Weighting::Model);
+        let learned = learn(&graph, &schedule, &exact, Weighting::Pooled);
         let right = learned.failure.iter().zip(&truth.edge).all(|(found, want)| {
             found.as_ref().is_some_and(|found| (found.value - (-want).exp()).abs() < 1e-6)
         });

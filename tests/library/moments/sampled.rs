@@ -34,7 +34,7 @@ fn counts(graph: &Graph, corpus: &Corpus, schedule: &Schedule) -> Counts {
 
 fn learned(graph: &Graph, corpus: &Corpus) -> Learned {
     let schedule = schedule_of(graph, &ScheduleOptions::default());
-    learn(graph, &schedule, &counts(graph, corpus, &schedule), Weighting::Model)
+    learn(graph, &schedule, &counts(graph, corpus, &schedule), Weighting::Pooled)
 }
 
 /// Errors over their standard errors, failures of all edges.
@@ -119,7 +119,7 @@ fn unknown_values_are_left_out_set_by_set() {
         assert_eq!(table.known[mask], n(&|value| value.is_some()));
         assert_eq!(table.moments[mask], n(&|value| value == Some(false)) / table.known[mask]);
     }
-    let learned = learn(&graph, &schedule, &counts, Weighting::Model);
+    let learned = learn(&graph, &schedule, &counts, Weighting::Pooled);
     for score in scores(&learned, &truth) {
         assert!(score.abs() < 4.5, "{score}");
     }
