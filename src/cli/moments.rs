@@ -27,13 +27,12 @@ use std::time::Instant;
   noisyor train patients.noisyor --graph illnesses.tsv --init moments -o run")]
 pub(crate) struct Args {
     /// Corpus: the documents, in which tokens may be unknown
-    #[arg(required_unless_present = "schedule", requires = "graph")]
     corpus: Option<PathBuf>,
     /// Graph of two layers: .tsv, .json or .safetensors; weights are not used, but for parameters that cannot be learned
-    #[arg(long, value_name = "G", required_unless_present = "schedule")]
+    #[arg(long, value_name = "G")]
     graph: Option<PathBuf>,
     /// Model to write: .safetensors, .json or .tsv
-    #[arg(short, long, value_name = "MODEL", required_unless_present = "schedule")]
+    #[arg(short, long, value_name = "MODEL")]
     output: Option<PathBuf>,
     /// Also write every parameter with its standard error, depth, and whether it was clipped, as a table (.tsv)
     #[arg(long, value_name = "TSV", requires = "corpus")]
@@ -87,7 +86,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     match (&args.schedule, &args.corpus, &args.graph, &args.output) {
         (Some(graph), ..) => certify(graph, &args, common),
         (None, Some(corpus), Some(graph), Some(output)) => learn([corpus, graph, output], &args, common),
-        _ => Err(Error::Usage("give a corpus with --graph and -o, or --schedule".into()).into()),
+        _ => Err(Error::Usage("give a corpus, its graph by --graph and a model to write by -o; or a graph by --schedule, to know what can be learned of it".into()).into()),
     }
 }
 

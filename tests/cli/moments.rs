@@ -136,7 +136,7 @@ fn what_makes_no_sense_is_refused() {
     folder.write("none.jsonl", "");
     folder.fails("moments --schedule deep.tsv", 2, &["deep.tsv", "two layers"]);
     folder.fails("moments synth/corpus.jsonl --graph deep.tsv -o m.json", 2, &["two layers"]);
-    folder.fails("moments synth/corpus.jsonl --graph graph.tsv", 2, &["--output"]);
+    folder.fails("moments synth/corpus.jsonl --graph graph.tsv", 2, &["by -o"]);
     folder.fails("moments", 2, &["--schedule"]);
     folder.fails("moments synth/corpus.jsonl --graph graph.tsv -o graph.tsv", 2, &["another file"]);
     folder.fails("moments synth/corpus.jsonl --graph graph.tsv -o m.json --estimates m.json", 2, &["two"]);
