@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use crate::support::{Folder, list};
+use crate::support::{Folder, list, number};
+use noisyor::network::load_model;
 use serde_json::Value;
 
 /// Figure 1 of the paper, with weights.
@@ -151,4 +152,26 @@ fn check_mentions_it_for_graphs_of_two_layers() {
     assert!(told.contains("moments") && told.contains("14 of 14"), "{told}");
     folder.write("deep.tsv", "A\tB\nB\tb\n");
     assert!(!folder.stdout("check deep.tsv").contains("moments"));
+}
+
+#[test]
+fn training_starts_from_moments() {
+    let folder = folder();
+    folder.run("train synth/corpus.jsonl --graph graph.tsv --init moments --steps 0 --valid 0 --backend cpu -o start -q");
+    folder.run("moments synth/corpus.jsonl --graph graph.tsv -o moments.json -q");
+    let (start, moments) =
+        (load_model(&folder.path("start/model.safetensors")), load_model(&folder.path("moments.json")));
+    let (start, moments) = (start.unwrap().weights, moments.unwrap().weights);
+    for (start, moments) in start.edge.iter().zip(&moments.edge) {
+        assert!((start - moments).abs() < 1e-6 * moments, "{start} {moments}");
+    }
+    // Random starts give the tokens that both topics have to one of them.
+    let trained = |init: &str| {
+        let run = format!("--init {init} --valid 0 --epochs 30 --batch full --backend cpu -o {init} -q");
+        let told = folder.result(&format!("train synth/corpus.jsonl --graph graph.tsv {run}"));
+        number(&told["metrics"]["train_elbo"])
+    };
+    assert!(trained("moments") > trained("data") + 0.01);
+    folder.write("deep.tsv", "A\tB\nB\tb\n");
+    folder.fails("train synth/corpus.jsonl --graph deep.tsv --init moments -o deep", 2, &["two layers"]);
 }
