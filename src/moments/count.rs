@@ -38,7 +38,7 @@ impl Sets {
     fn of(schedule: &Schedule, n_tokens: usize) -> Self {
         let mut triplets: Vec<[u32; 3]> = Vec::new();
         let mut pairs: Vec<[u32; 2]> = Vec::new();
-        for step in &schedule.steps {
+        for step in schedule.steps.iter().chain(&schedule.revisions) {
             for &set in &step.sets {
                 let (mut tokens, n) = step.tokens(set);
                 tokens[..n].sort_unstable();

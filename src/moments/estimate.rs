@@ -90,9 +90,30 @@ impl Sweep<'_> {
                 }
             }
         }
+        if self.weighting == Weighting::Pooled {
+            self.revise(&schedule.revisions, &mut learned, monitor)?;
+        }
         let tokens = (0..self.net.n_tokens() as u32).into_par_iter();
         learned.leak_failure = tokens.map(|token| self.leak(token, &learned)).collect();
         Ok(learned)
+    }
+
+    /// Looks at edges once more with all that is known; the others stay as they are meanwhile.
+    fn revise(&self, revisions: &[Step], learned: &mut Learned, monitor: &Monitor) -> Result<()> {
+        let solve = |step: &Step| {
+            let solve = || Pool::of(self, std::slice::from_ref(step), learned);
+            monitor.go_on().map(|()| solve().solve(std::slice::from_ref(step), self.source.n_groups()))
+        };
+        let revised: Vec<Pooled> = revisions.par_iter().map(solve).collect::<Result<_>>()?;
+        for (step, Pooled { failures, .. }) in revisions.iter().zip(revised) {
+            let before = &mut learned.failure[step.edge];
+            for failure in failures {
+                if before.as_ref().is_none_or(|before| failure.se < before.se) {
+                    *before = Some(failure);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What the steps of one topic in a round give: the prior, if it is new, and the edges.

@@ -101,7 +101,7 @@ impl Pool {
             sweep.source.table(tokens, &mut table);
             let mut at = [0; 3];
             for (at, &token) in at.iter_mut().zip(tokens) {
-                *at = pool.token(sweep, topic, token, learned);
+                *at = pool.token(sweep, steps, token, learned);
             }
             for (bit, &at) in at.iter().enumerate().take(tokens.len()) {
                 pool.absent[at] = table.moments[1 << bit];
@@ -119,12 +119,13 @@ impl Pool {
         pool
     }
 
-    /// The place of a token; y is known where the edge is.
-    fn token(&mut self, sweep: &Sweep<'_>, topic: u32, token: u32, learned: &Learned) -> usize {
+    /// The place of a token; y is known where the edge is, and is not wanted.
+    fn token(&mut self, sweep: &Sweep<'_>, steps: &[Step], token: u32, learned: &Learned) -> usize {
         if let Some(&place) = self.place.get(&token) {
             return place;
         }
-        let failure = sweep.net.edge(topic, token).and_then(|edge| learned.failure[edge].as_ref());
+        let failure = sweep.net.edge(steps[0].topic, token).and_then(|edge| learned.failure[edge].as_ref());
+        let failure = failure.filter(|_| steps.iter().all(|step| step.token != token));
         let known = failure.filter(|failure| !failure.degenerate).zip(self.prior.as_ref());
         let y = |p: f64, f: f64| (p * (1.0 - p)).sqrt() * (1.0 - f) / (1.0 - p + p * f);
         let start = known.map_or(0.0, |(f, (p, _))| y(*p, f.value));

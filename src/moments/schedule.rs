@@ -83,6 +83,8 @@ impl Step {
 pub struct Schedule {
     /// By round, topic and token.
     pub steps: Vec<Step>,
+    /// Edges that few sets give, once more by pairs when all is known; by topic and token. Whichever has the smaller error counts.
+    pub revisions: Vec<Step>,
     /// The round in which each topic's prior is learned.
     pub prior_round: Vec<Option<u32>>,
     /// The round in which each edge is learned.
@@ -106,6 +108,7 @@ impl Schedule {
         let net = TwoLayers::of(graph)?;
         let mut schedule = Self {
             steps: Vec::new(),
+            revisions: Vec::new(),
             prior_round: vec![None; net.n_topics()],
             edge_round: vec![None; graph.n_edges()],
         };
@@ -135,6 +138,11 @@ impl Schedule {
                 schedule.prior_round[step.topic as usize].get_or_insert(round);
             }
             schedule.steps.append(&mut found);
+        }
+        if options.order == Order::Rare && options.pairs {
+            let revise = |step: &Step| search::revision(net, &known, step, options);
+            schedule.revisions = schedule.steps.par_iter().filter_map(revise).collect();
+            schedule.revisions.sort_by_key(|step| (step.topic, step.token));
         }
         Ok(schedule)
     }

@@ -78,6 +78,28 @@ pub(super) fn anchor(
     None
 }
 
+/// The pairs from which an edge that has few sets can be learned once more when the others are known: those first in which least is
+/// to be divided out.
+pub(super) fn revision(
+    net: TwoLayers<'_>,
+    known: &Known,
+    step: &Step,
+    options: &ScheduleOptions,
+) -> Option<Step> {
+    let Step { topic, token, .. } = *step;
+    if step.sets.len() >= options.max_sets || step.kind == Kind::Anchor {
+        return None;
+    }
+    let is_partner = |&(other, edge): &(u32, usize)| {
+        other != token && known.edge[edge] && is_free(net, known, topic, token, other)
+    };
+    let mut partners: Vec<u32> = net.children(topic).filter(is_partner).map(|(other, _)| other).collect();
+    partners.sort_by_cached_key(|&other| (net.coupling(topic, &[token, other]).len(), other));
+    partners.truncate(options.max_sets);
+    let sets: Vec<[u32; 2]> = partners.iter().map(|&other| [other; 2]).collect();
+    (!sets.is_empty()).then(|| Step { kind: Kind::Pair, sets, ..step.clone() })
+}
+
 /// Whether no unknown topic but `topic` is a parent of both tokens.
 pub(super) fn is_free(net: TwoLayers<'_>, known: &Known, topic: u32, a: u32, b: u32) -> bool {
     net.all_common(a, b, |other, edge_a, edge_b| {

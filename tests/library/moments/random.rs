@@ -57,6 +57,22 @@ fn assert_valid(graph: &Graph, schedule: &Schedule) {
             }
         }
     }
+    // Revisions divide out what is known in the end, and use no edge's own answer.
+    for step in &schedule.revisions {
+        for &[other, _] in &step.sets {
+            let edge = |topic: u32, token: u32| {
+                let node = n_topics + token as usize;
+                let at = graph.parents(node).binary_search(&topic).ok();
+                at.map(|at| graph.edges_into(node).start + at)
+            };
+            assert!(other != step.token && edge(step.topic, other).is_some());
+            for topic in 0..n_topics as u32 {
+                if let (Some(a), Some(b)) = (edge(topic, step.token), edge(topic, other)) {
+                    assert!([a, b].iter().all(|&edge| schedule.edge_round[edge].is_some()));
+                }
+            }
+        }
+    }
 }
 
 #[test]
