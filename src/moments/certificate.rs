@@ -1,6 +1,6 @@
 //! What a schedule learns at which depth, what it leaves and why, and whether moments could identify that at all.
 
-use super::rank::Unknowns;
+use super::rank::{UnknownTopic, Unknowns};
 use super::schedule::{Kind, Schedule};
 use super::structure::TwoLayers;
 use crate::error::Result;
@@ -184,18 +184,18 @@ fn remainder(net: TwoLayers<'_>, schedule: &Schedule, topics: &[u32]) -> Remaind
             });
             (at, schedule.edge_round[edge].is_none())
         });
-        unknowns.topics.push((schedule.prior_round[topic as usize].is_none(), edges.collect()));
+        let edges = edges.collect();
+        unknowns.topics.push(UnknownTopic { prior: schedule.prior_round[topic as usize].is_none(), edges });
     }
-    let n_left = |edges: &[(usize, bool)]| edges.iter().filter(|(_, unknown)| *unknown).count();
-    let of_topic = |(&topic, (_, edges)): (&u32, &(bool, Vec<(usize, bool)>))| LeftTopic {
+    let of_topic = |(&topic, unknown): (&u32, &UnknownTopic)| LeftTopic {
         topic,
-        edges: n_left(edges),
+        edges: unknown.n_edges(),
         why: why(net, schedule, topic, topics),
     };
     let n_unknown = unknowns.n_unknown();
     Remainder {
         topics: topics.iter().zip(&unknowns.topics).map(of_topic).collect(),
-        edges: unknowns.topics.iter().map(|(_, edges)| n_left(edges)).sum(),
+        edges: unknowns.topics.iter().map(UnknownTopic::n_edges).sum(),
         leaks: unknowns.leaks.iter().filter(|&&leak| leak).count(),
         unknowns: n_unknown,
         ranks: (n_unknown <= MAX_UNKNOWN).then(|| unknowns.ranks(ORDER)),

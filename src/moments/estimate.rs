@@ -19,7 +19,7 @@ pub enum Weighting {
     First,
     /// Estimates of single sets are averaged by inverse variances.
     Average,
-    /// All sets of a topic are fitted together ([`super::pool`]).
+    /// All sets of a topic are fitted together (src/moments/pool.rs).
     Pooled,
 }
 

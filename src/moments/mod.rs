@@ -40,7 +40,7 @@ pub use average::{CLIP, Estimate};
 pub use certificate::{Certificate, LeftTopic, MAX_UNKNOWN, Remainder, Round, Why};
 pub use count::Counts;
 pub use estimate::{Learned, Weighting, estimate};
-pub use rank::Unknowns;
+pub use rank::{UnknownTopic, Unknowns};
 pub use schedule::{Kind, Order, Schedule, ScheduleOptions, Step};
 pub use source::{ByGroup, Exact, GROUPS, Source, Table};
 pub(crate) use start::start_weights;

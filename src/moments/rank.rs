@@ -43,18 +43,32 @@ fn inverse(a: u64) -> u64 {
 /// known does not matter, as every topic is a factor of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unknowns {
-    /// For every topic, whether its prior is unknown, and its tokens, by place, with whether the edge is unknown.
-    pub topics: Vec<(bool, Vec<(usize, bool)>)>,
+    /// The topics.
+    pub topics: Vec<UnknownTopic>,
     /// For every token, whether its leak is unknown.
     pub leaks: Vec<bool>,
+}
+
+/// What is unknown of a topic.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnknownTopic {
+    /// Its prior.
+    pub prior: bool,
+    /// Its tokens, by place, and whether the edge is unknown.
+    pub edges: Vec<(usize, bool)>,
+}
+
+impl UnknownTopic {
+    /// Number of unknown edges.
+    pub fn n_edges(&self) -> usize {
+        self.edges.iter().filter(|(_, unknown)| *unknown).count()
+    }
 }
 
 impl Unknowns {
     /// Number of unknown parameters.
     pub fn n_unknown(&self) -> usize {
-        let of_topic = |(prior, edges): &(bool, Vec<(usize, bool)>)| {
-            usize::from(*prior) + edges.iter().filter(|(_, unknown)| *unknown).count()
-        };
+        let of_topic = |topic: &UnknownTopic| usize::from(topic.prior) + topic.n_edges();
         self.topics.iter().map(of_topic).sum::<usize>() + self.leaks.iter().filter(|&&leak| leak).count()
     }
 
@@ -88,8 +102,8 @@ impl<'a> Rows<'a> {
     fn new(unknowns: &'a Unknowns) -> Self {
         let mut rng = rng(0, Stream::Moments);
         let mut number = move || rng.random_range(2..PRIME);
-        let mut topic = |(_, edges): &(bool, Vec<(usize, bool)>)| {
-            let failures = edges.iter().map(|_| number()).map(|f| (f, inverse(f))).collect();
+        let mut topic = |topic: &UnknownTopic| {
+            let failures = topic.edges.iter().map(|_| number()).map(|f| (f, inverse(f))).collect();
             (number(), failures)
         };
         let topics = unknowns.topics.iter().map(&mut topic).collect();
@@ -116,7 +130,7 @@ impl<'a> Rows<'a> {
 
     fn row(&self, set: &[usize], n_unknown: usize) -> Vec<u64> {
         let mut row = Vec::with_capacity(n_unknown);
-        for ((prior, edges), (p, failures)) in self.unknowns.topics.iter().zip(&self.topics) {
+        for (UnknownTopic { prior, edges }, (p, failures)) in self.unknowns.topics.iter().zip(&self.topics) {
             let mut product = 1;
             for ((token, _), (f, _)) in edges.iter().zip(failures) {
                 if set.contains(token) {

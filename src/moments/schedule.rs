@@ -6,7 +6,7 @@
 //! known from the next one on, so an edge's round is its *depth*: how many estimates lie one upon another.
 //!
 //! Where a round learns nothing, a topic with an *anchor* is looked for: a token of which it is the only unknown parent
-//! ([`super::anchor`]).
+//! (src/moments/anchor.rs).
 
 use super::search;
 use super::structure::TwoLayers;

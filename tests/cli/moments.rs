@@ -17,7 +17,7 @@ fn folder() -> Folder {
     folder.write("truth.tsv", FIGURE_1);
     folder.write(
         "graph.tsv",
-        &FIGURE_1
+        FIGURE_1
             .lines()
             .take(7)
             .map(|l| l.rsplit_once('\t').unwrap().0.to_owned() + "\n")

@@ -5,8 +5,8 @@ use crate::common::{F64, assert_close, floats, golden_file};
 use noisyor::corpus::{Corpus, align};
 use noisyor::moments::formula::{pair, triplet};
 use noisyor::moments::{
-    Certificate, Counts, Estimate, Exact, Kind, Learned, Schedule, ScheduleOptions, Source, Table, Unknowns,
-    Weighting,
+    Certificate, Counts, Estimate, Exact, Kind, Learned, Schedule, ScheduleOptions, Source, Table,
+    UnknownTopic, Unknowns, Weighting,
 };
 use noisyor::{Graph, Monitor, Weights};
 use serde_json::Value;
@@ -167,7 +167,7 @@ fn what_is_left_and_whether_moments_could_tell() {
         assert!(!certificate.complete && certificate.left.len() == 1, "{}", golden.name);
         let (left, want) = (&certificate.left[0], &golden.value["jacobian_of_the_left"]);
         assert_eq!(left.unknowns as u64, want["unknowns"].as_u64().unwrap());
-        let ranks: Vec<usize> = want["trace"].as_array().unwrap().iter().take(3).map(|at| rank(at)).collect();
+        let ranks: Vec<usize> = want["trace"].as_array().unwrap().iter().take(3).map(rank).collect();
         let own = left.ranks.clone().unwrap();
         // Two tokens have no moments of third order.
         assert_eq!(own, ranks[..own.len()], "{}", golden.name);
@@ -255,7 +255,8 @@ fn table_1_of_the_paper() {
     for cell in file["cells"].as_array().unwrap() {
         let number = |key: &str| cell[key].as_u64().unwrap() as usize;
         let (n, m) = (number("parents"), number("symptoms"));
-        let topics = vec![(true, (0..m).map(|token| (token, true)).collect()); n];
+        let topics =
+            vec![UnknownTopic { prior: true, edges: (0..m).map(|token| (token, true)).collect() }; n];
         let complete = Unknowns { topics, leaks: vec![true; m] };
         assert_eq!(complete.n_unknown(), number("unknowns"));
         let want: Vec<usize> = cell["trace"].as_array().unwrap().iter().map(rank).collect();
