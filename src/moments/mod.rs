@@ -3,7 +3,7 @@
 //! Halpern and Sontag, "Unsupervised Learning of Noisy-Or Bayesian Networks" (UAI 2013). Where the graph is known and sparse enough, all
 //! parameters follow from how often one, two and three tokens are absent together. A [`Schedule`] says from which sets, after which other
 //! parameters; a [`Certificate`] what is learned at which depth and what is left; [`Counts`] are made in one pass over documents; and
-//! [`estimate`] computes the parameters with standard errors. No start, no local optima.
+//! [`estimate()`] computes the parameters with standard errors. No start, no local optima.
 //!
 //! ```
 //! use noisyor::{Monitor, Network, Weights};
