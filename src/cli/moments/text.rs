@@ -5,7 +5,7 @@ use noisyor::moments::{Certificate, Group, LeftTopic, Remainder, Why};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Topics of a remainder that are named.
+/// Remainders, and topics of each, that are named.
 const SHOWN: usize = 5;
 
 /// Whether and why something is left, depth by depth.
@@ -24,8 +24,15 @@ pub(super) fn certificate(certificate: &Certificate, names: &Names) -> String {
         );
     }
     let _ = writeln!(text, "leaks {:>8}\n", certificate.leaks);
-    for left in &certificate.left {
+    for left in certificate.left.iter().take(SHOWN) {
         text += &remainder(left, names);
+    }
+    if certificate.left.len() > SHOWN {
+        let _ = writeln!(
+            text,
+            "... and {} more parts that are left; --json has all\n",
+            certificate.left.len() - SHOWN
+        );
     }
     text += match (certificate.complete, certificate.left.is_empty()) {
         (true, _) => "complete: moments of third order identify all parameters\n",
