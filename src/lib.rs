@@ -21,6 +21,7 @@
 //! | find the topics of documents | [`infer::run`], [`infer::Inference`] |
 //! | estimate likelihoods | [`likelihood::estimate`] |
 //! | find the topics of cases with certainty, with unknown tokens | [`posterior`]: [`posterior::Engine`] |
+//! | learn the parameters of a two-layer network without inference | [`moments`]: [`moments::Schedule`], [`moments::estimate()`] |
 //! | tell what was learned | [`report::topic_tree`], [`explain::Explainer`] |
 //!
 //! `examples/` has a program for training and inference in memory, one with an E-step loop of its own, one that scores the documents of
@@ -71,6 +72,7 @@ pub mod infer;
 pub mod likelihood;
 mod local;
 mod markup;
+pub mod moments;
 pub mod network;
 mod npy;
 pub mod posterior;

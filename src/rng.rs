@@ -32,6 +32,8 @@ pub enum Stream {
     Mixture,
     /// Samples of the topics of one case, for its posterior.
     Posterior(u64),
+    /// Groups of documents whose moments are counted, and parameters at which a rank is computed.
+    Moments,
     /// Which tokens of one sampled document are unknown.
     SynthUnknown(u64),
 }
@@ -52,7 +54,8 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Likelihood(doc) => (10, doc),
         Stream::Mixture => (11, 0),
         Stream::Posterior(case) => (12, case),
-        Stream::SynthUnknown(doc) => (13, doc),
+        Stream::Moments => (13, 0),
+        Stream::SynthUnknown(doc) => (14, doc),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

@@ -6,7 +6,8 @@ use super::flags::with_flags;
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
-use noisyor::{Check, Error, corpus, network};
+use noisyor::moments::{Schedule, ScheduleOptions};
+use noisyor::{Check, Error, Monitor, corpus, network};
 use serde::Serialize;
 use serde_json::json;
 use std::fs::File;
@@ -50,7 +51,13 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let guessed =
         || if !args.reading.is_given() && is_model(&args.file) { Kind::Model } else { Kind::Corpus };
     match args.kind.unwrap_or_else(guessed) {
-        Kind::Model => report(&args, network::check(&args.file)?, "model or graph", common),
+        Kind::Model => {
+            let mut check = network::check(&args.file)?;
+            if check.summary.as_ref().is_some_and(|summary| summary.layers == 1) {
+                check.notes.push(moments_note(&args.file)?);
+            }
+            report(&args, check, "model or graph", common)
+        }
         Kind::Corpus => {
             let monitor = interruptible(common)?;
             let progress =
@@ -61,6 +68,24 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             report(&args, check, "corpus", common)
         }
     }
+}
+
+/// What the method of moments can learn of a graph of two layers, where that takes no time.
+fn moments_note(path: &Path) -> Result<String> {
+    const MAX_PAIRS: usize = 20_000_000;
+    let graph = network::load(path)?.graph;
+    let pairs = |topic: usize| graph.children(topic).len().pow(2) / 2;
+    if (0..graph.n_topics()).map(pairs).sum::<usize>() > MAX_PAIRS {
+        return Ok(
+            "two layers: 'noisyor moments --schedule' tells what moments give without inference".into()
+        );
+    }
+    let options = ScheduleOptions { max_sets: 1, ..ScheduleOptions::default() };
+    let schedule = Schedule::of(&graph, &options, &Monitor::default())?;
+    let (learned, all) = schedule.n_learned(&graph);
+    Ok(format!(
+        "two layers: moments give {learned} of {all} parameters without inference ('noisyor moments --schedule')"
+    ))
 }
 
 /// By the name; a .tsv by its first line.

@@ -24,6 +24,7 @@ mod graph_args;
 mod infer;
 mod man;
 mod model;
+mod moments;
 mod plan;
 mod posterior;
 mod progress;
@@ -59,6 +60,7 @@ enum Command {
     Train(Box<train::Args>),
     Corpus(corpus::Args),
     Graph(graph::Args),
+    Moments(Box<moments::Args>),
     Plan(Box<plan::Args>),
     Watch(watch::Args),
     Compare(compare::Args),
@@ -101,6 +103,7 @@ pub(crate) fn run() -> Result<()> {
         }
         Command::Corpus(args) => corpus::run(args, &common),
         Command::Graph(args) => graph::run(args, &common),
+        Command::Moments(args) => moments::run(*args, &common),
         Command::Plan(args) => plan::run(*args, &common),
         Command::Watch(args) => watch::run(args, &common),
         Command::Compare(args) => compare::run(args, &common),

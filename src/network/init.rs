@@ -18,6 +18,8 @@ pub enum Init {
     /// Edges to the tokens and the leaks of a complete lowest layer from a mixture of Bernoulli distributions fitted to the
     /// documents ([`crate::mixture`]); the rest as by [`Init::Data`].
     Mixture,
+    /// What moments of the documents give, in a graph of two layers ([`crate::moments`]); where they give nothing, as by [`Init::Data`].
+    Moments,
 }
 
 const TOPIC_LEAK: f64 = 0.05;
@@ -38,7 +40,7 @@ pub fn initial_weights(
     let token_leak = |&share: &f64| match init {
         Init::Constant => CONSTANT_TOKEN_LEAK,
         // Where the graph's weights are wanted and there are none, `train` refuses before it comes here.
-        Init::Data | Init::Mixture | Init::Graph => -(-0.5 * share).ln_1p(),
+        Init::Data | Init::Mixture | Init::Moments | Init::Graph => -(-0.5 * share).ln_1p(),
     };
     let mut leak = vec![TOPIC_LEAK; graph.n_topics()];
     leak.extend(frequency.iter().map(token_leak).map(|leak| leak.max(leak_floor)));

@@ -268,6 +268,9 @@ impl Run {
             let work = mixture_work(inputs.parts.train.len(), &MixtureOptions::default());
             observer.begins(Stage::FittingMixture, Some(work));
         }
+        if matches!(begin, Begin::New(..)) && options.init == Init::Moments {
+            observer.begins(Stage::CountingMoments, Some(inputs.parts.train.len() as u64));
+        }
         let docs = inputs.alignment.docs(&inputs.corpus);
         let (parts, options) = (&inputs.parts, &*options);
         train_parts(begin, (docs, parts), options, estep.as_mut(), monitor, &mut |event| {

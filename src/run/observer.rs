@@ -16,6 +16,8 @@ pub enum Stage {
     AttachingTokens,
     /// A mixture is fitted to start from.
     FittingMixture,
+    /// Moments are counted to start from.
+    CountingMoments,
     /// Bounds are computed.
     Evaluating,
 }

@@ -9,6 +9,7 @@ use crate::corpus::{Docs, Parts, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
 use crate::mixture::{Mixture, MixtureOptions, complete_layer};
+use crate::moments;
 use crate::network::{Graph, Init, Weights, initial_weights};
 use crate::rng::{Stream, rng};
 use serde::{Deserialize, Serialize};
@@ -187,6 +188,12 @@ pub(crate) fn start_weights(
             let mixture = Mixture::fit(*docs, train_docs, graph.n_tokens(), &fitting, monitor)?;
             let (edges, leaks) = (options.floor..=options.cap, leak_floor..=options.cap);
             mixture.write_weights(graph, topics, edges, leaks, &mut weights);
+        }
+        if options.init == Init::Moments {
+            weights = moments::start_weights(graph, docs, train_docs, &weights, monitor)?;
+            weights.edge.iter_mut().for_each(|w| *w = w.clamp(options.floor, options.cap));
+            weights.leak.iter_mut().for_each(|w| *w = w.clamp(leak_floor, options.cap));
+            weights.round_to_f32();
         }
         return Ok(weights);
     }

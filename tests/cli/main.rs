@@ -32,6 +32,7 @@ mod likelihood;
 mod matching;
 mod memory;
 mod model;
+mod moments;
 mod options;
 mod pages;
 mod plan;
@@ -76,6 +77,7 @@ fn every_help_has_an_example() {
         "corpus",
         "corpus split",
         "graph",
+        "moments",
         "plan",
         "watch",
         "compare",

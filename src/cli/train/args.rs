@@ -84,8 +84,9 @@ pub(in crate::cli) struct TrainingArgs {
     /// Largest weight
     #[arg(long, default_value_t = TrainOptions::default().cap)]
     cap: f64,
-    /// Initial weights: those of the graph, at random from the tokens' frequencies, the same constants everywhere, or from a mixture
-    /// fitted to the documents, where every topic of the lowest layer is linked to every token [default: graph where it is learned,
+    /// Initial weights: those of the graph, at random from the tokens' frequencies, the same constants everywhere, from a mixture
+    /// fitted to the documents, where every topic of the lowest layer is linked to every token, or from moments of the documents, where
+    /// no topic has a parent (see `noisyor moments`) [default: graph where it is learned,
     /// mixture with --parents all, else data]
     #[arg(long, value_enum)]
     init: Option<InitArg>,
@@ -151,6 +152,7 @@ enum InitArg {
     Data,
     Constant,
     Mixture,
+    Moments,
 }
 
 /// What `--freeze` names.
@@ -272,6 +274,7 @@ impl TrainingArgs {
                 Some(InitArg::Data) => Init::Data,
                 Some(InitArg::Constant) => Init::Constant,
                 Some(InitArg::Mixture) => Init::Mixture,
+                Some(InitArg::Moments) => Init::Moments,
             },
             freeze: self.freeze(),
             refine: self.refine.then(|| RefineOptions { max_edges, ..RefineOptions::default() }),

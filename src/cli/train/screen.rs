@@ -31,6 +31,7 @@ impl Observer for Screen<'_> {
             Stage::ChoosingNetwork => "choosing a network",
             Stage::AttachingTokens => "attaching new tokens",
             Stage::FittingMixture => "fitting a mixture",
+            Stage::CountingMoments => "counting moments",
             Stage::Evaluating => "evaluating",
         };
         // Training is over when something else begins.
