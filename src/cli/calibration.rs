@@ -84,10 +84,12 @@ pub(crate) fn table(calibration: &Calibration) -> String {
         text += &p_bins.as_ref().map_or("\n".to_owned(), |p| format!("   {:<9}{}\n", q.from, cells(&p[at])));
     }
     let sum_up = |what: &str, reliability: &Reliability| {
-        let sure =
-            reliability.sure().map_or("none".to_owned(), |(n, on)| format!("{:.1} % of {n}", 100.0 * on));
+        let sure = reliability.sure().map_or_else(
+            || format!("no topic is at {SURE} or above"),
+            |(n, on)| format!("of topics at {SURE} or above {:.1} % of {n} are on", 100.0 * on),
+        );
         format!(
-            "{what}: of topics at {SURE} or above {sure} are on; mean square error {:.6}, calibration error {:.6}\n",
+            "{what}: {sure}; mean square error {:.6}, calibration error {:.6}\n",
             reliability.brier(),
             reliability.error()
         )

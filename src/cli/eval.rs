@@ -14,7 +14,7 @@ use noisyor::likelihood::{self, Estimates};
 use noisyor::monitor::Monitor;
 use noisyor::network::{Network, load_model};
 use noisyor::posterior::calibration::Calibration;
-use noisyor::posterior::{Cases, Engine, Options};
+use noisyor::posterior::{Cases, Engine, Method, Options};
 use noisyor::{Error, Result as LibResult, exact};
 use serde_json::json;
 use std::io::Write;
@@ -89,6 +89,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         let name = estep.name();
         return measured.map_or(Ok(()), |measured| calibration::print_alone(&measured, &name, common));
     };
+    if args.calibration.is_some() && args.given.is_given() {
+        let message = "--calibration samples cases in which nothing is given; leave out --given";
+        return Err(Error::Usage(message.into()).into());
+    }
     if let Some(path) = &args.per_doc {
         refuse_overwriting(path, [&model, corpus_path])?;
     }
@@ -97,7 +101,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let given = args.given.states(&model)?;
     let with_given = model.with_given(&given)?;
     let network = &with_given.network;
-    if args.exact {
+    if args.exact && given.is_empty() {
         exact::check_size(&network.graph)?;
     }
     args.per_doc.iter().for_each(|path| common.say_replaced(path));
@@ -124,7 +128,11 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     common.say_estep(&stats);
     let exact = if args.exact {
         let progress = Progress::start(common, &monitor, "enumerating", docs.n_docs() as u64);
-        let exact = exact::log_likelihood_of(&network.graph, &network.weights, &docs, &monitor)?;
+        let exact = if given.is_empty() {
+            exact::log_likelihood_of(&network.graph, &network.weights, &docs, &monitor)?
+        } else {
+            exact_given(&model, plain_docs, &given, &monitor)?
+        };
         drop(progress);
         Some(exact)
     } else {
@@ -164,7 +172,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         let mut result = json!({
             "docs": n_docs, "bound": options.bound, "elbo_mean": elbo_mean, "elbo_sum": stats.elbo_sum,
             "baseline_mean": mean(n_docs as f64 * baseline.mean),
-            "gain_bits_a_word": elbo_mean.and_then(|elbo| baseline.gain(elbo).1),
+            "gain_bits_a_word": elbo_mean.filter(|_| given.is_empty()).and_then(|elbo| baseline.gain(elbo).1),
             "exact_mean": exact_mean, "backend": estep.name(),
         });
         if options.clamp > 0 {
@@ -187,7 +195,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let Some(elbo_mean) = elbo_mean else { return print("no documents\n") };
     let bound = options.bound_label();
     let mut text = format!("{n_docs} documents, mean bound ({bound}) {elbo_mean:.6} nats a document\n");
-    text += &format!("{}\n", baseline.describe(elbo_mean));
+    // Given states are part of what is bounded, but no words.
+    if given.is_empty() {
+        text += &format!("{}\n", baseline.describe(elbo_mean));
+    }
     if let Some(exact_mean) = exact_mean {
         text +=
             &format!("exact log-likelihood {exact_mean:.6}, {:.6} above the bound\n", exact_mean - elbo_mean);
@@ -259,6 +270,24 @@ fn upper_bounds(
         Ok(())
     })?;
     Ok(bounds)
+}
+
+/// `log p` of every document and the given topics together: only the states of the others are enumerated.
+fn exact_given(
+    network: &Network,
+    docs: Docs<'_>,
+    given: &[(u32, bool)],
+    monitor: &Monitor,
+) -> LibResult<Vec<f64>> {
+    let options = Options { method: Method::Exact, ..Options::default() };
+    let cases = Cases { engine: Engine::new(network)?, docs, given, options: &options };
+    let mut exact = Vec::with_capacity(docs.n_docs());
+    let run = |case: &_, doc_ix| cases.run(case, doc_ix, monitor);
+    cases.each(0..docs.n_docs(), monitor, run, |_, _, posterior| {
+        exact.push(0.5 * (posterior.log_p.lower + posterior.log_p.upper));
+        Ok(())
+    })?;
+    Ok(exact)
 }
 
 /// What was computed of every document; empty or none where it was not asked for.

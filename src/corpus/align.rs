@@ -118,7 +118,8 @@ pub fn align(corpus: &Corpus, model_tokens: &[String]) -> Alignment {
     };
     // Most corpora are known at a glance; the others are read once to count, and nothing of that stays in memory.
     let unknown = |doc_ix: usize| {
-        let tokens = corpus.tokens(doc_ix).iter().copied();
+        let (Listed::Unknown(others) | Listed::Absent(others)) = corpus.state(doc_ix).other;
+        let tokens = corpus.tokens(doc_ix).iter().chain(others).copied();
         let mut unknown = tokens.filter(|&token| alignment.token(token) == UNKNOWN);
         let first = unknown.next();
         (u64::from(first.is_some()) + unknown.count() as u64, first)

@@ -79,10 +79,14 @@ pub fn matching_warnings(
     }
     if let Some(example) = alignment.absent_example.as_ref().filter(|_| ingested.named_columns) {
         warnings.push(format!(
-            "there is no column for {} of the model's {} tokens (for example '{example}'); no document {} them",
+            "there is no column for {} of the model's {} tokens (for example '{example}'); {}",
             alignment.n_absent,
             model_tokens.len(),
-            if corpus.has_unknown() { "tells of" } else { "has" }
+            if corpus.has_unknown() {
+                "they count as absent, unless the rest of a document is unknown: `unlisted` unknown makes it so"
+            } else {
+                "no document has them: they count as absent; if nobody looked, give `unlisted` unknown"
+            }
         ));
     }
     let is_unnamed = corpus.token_names().is_none() && corpus.n_occurrences() > 0;

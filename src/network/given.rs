@@ -5,7 +5,7 @@
 //! if it is on and absent if it is off. What is left of the topic has no edges and is never on, so that all topics keep their numbers.
 //! The bound is then one of `log p(y, given)`.
 
-use super::{Graph, Network};
+use super::{Graph, MAX_WEIGHT, Network};
 use crate::error::{Error, Result};
 
 /// The leak of what is left of a given topic: it is on with a probability that no sum notices.
@@ -62,6 +62,7 @@ impl Network {
                 None => edges.push(((parent, stand_in.map_or(child, |node| node as u32)), w)),
             }
         }
+        leak.iter_mut().for_each(|leak| *leak = leak.min(MAX_WEIGHT));
         given.iter().for_each(|&(topic, _)| leak[topic as usize] = NEVER);
         let ends: Vec<(u32, u32)> = edges.iter().map(|&(edge, _)| edge).collect();
         let (graph, order) = Graph::build(n_topics, n_tokens + given.len(), &ends, &|node| node.to_string())

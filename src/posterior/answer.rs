@@ -58,14 +58,16 @@ impl Cases<'_> {
         let why = |most: usize| {
             let mut topics = posterior.likeliest(extras.threshold);
             topics.truncate(MOST_EXPLAINED);
-            let reasons = self.engine.why(case, case_ix, (&posterior, &topics), self.options, monitor)?;
+            let reasons = self.engine.why(case, case_ix, &topics, self.options, monitor)?;
             let few = |mut reasons: Vec<Reason>| {
                 reasons.truncate(most);
                 reasons
             };
             Ok(topics.into_iter().zip(reasons.into_iter().map(few)).collect())
         };
-        let (questions, reasons) = (extras.ask.map(ask).transpose()?, extras.why.map(why).transpose()?);
+        let wanted = |n: Option<usize>| n.filter(|&n| n > 0);
+        let questions = wanted(extras.ask).map(ask).transpose()?;
+        let reasons = wanted(extras.why).map(why).transpose()?;
         Ok(Answer { posterior, questions, reasons })
     }
 }

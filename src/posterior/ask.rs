@@ -8,10 +8,14 @@
 //!
 //! the sum over topics of the mutual information between the topic and the answer, in bits.
 
-use super::{Case, Engine, Interval, Marginal, Options, Posterior};
+use super::{Case, Engine, Interval, Marginal, Method, Options, Posterior};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use rayon::prelude::*;
+
+/// Findings whose answers are inferred, those first that would tell most if topics were independent; fewer where each is sampled.
+const MOST_TRIED: usize = 24;
+const MOST_SAMPLED: usize = 8;
 
 /// Topics that are this certain cannot be told much about: findings of such topics alone are not tried.
 const CERTAIN: f64 = 1e-3;
@@ -29,7 +33,8 @@ pub struct Question {
 
 impl Engine<'_> {
     /// The unknown findings of a case, those first whose answer is expected to tell most about the topics. `now` is the posterior of the
-    /// case. Findings that only depend on topics whose states are nearly certain are left out.
+    /// case. Findings that only depend on topics whose states are nearly certain are left out, and of many only those are inferred that
+    /// would tell most if topics were independent.
     ///
     /// # Errors
     ///
@@ -50,11 +55,17 @@ impl Engine<'_> {
         let is_known = |token: &u32| {
             case.present.binary_search(token).is_ok() || case.absent.binary_search(token).is_ok()
         };
-        let candidates: Vec<u32> = (0..graph.n_tokens() as u32)
+        let mut candidates: Vec<(f64, u32)> = (0..graph.n_tokens() as u32)
             .filter(|token| !is_known(token))
             .filter(|&token| graph.parents(graph.n_topics() + token as usize).iter().any(is_open))
+            .map(|token| (self.simple_gain(token, &now.marginals), token))
             .collect();
-        let question = |&token: &u32| {
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        candidates.truncate(if now.ess.is_some() { MOST_SAMPLED } else { MOST_TRIED });
+        // What had to be sampled will have to be again, and not more often for a question.
+        let method = if now.ess.is_some() { Method::Sample } else { options.method };
+        let options = &Options { method, ..options.clone() };
+        let question = |&(_, token): &(f64, u32)| {
             monitor.go_on()?;
             let answer = |present: bool| {
                 let mut case = case.clone();
@@ -75,6 +86,24 @@ impl Engine<'_> {
     }
 }
 
+impl Engine<'_> {
+    /// What an answer would tell of the topics that cause the finding if these were independent, in bits.
+    fn simple_gain(&self, token: u32, now: &[Marginal]) -> f64 {
+        let (graph, weights) = (&self.network().graph, &self.network().weights);
+        let node = graph.n_topics() + token as usize;
+        let causes = || graph.parents(node).iter().zip(&weights.edge[graph.edges_into(node)]);
+        // The probability that a cause leaves the finding off.
+        let off = |topic: u32, w: f64| 1.0 + now[topic as usize].p * (-w).exp_m1();
+        let all_off = causes().fold((-weights.leak[node]).exp(), |all, (&topic, &w)| all * off(topic, w));
+        let of_cause = |(&topic, &w): (&u32, &f64)| {
+            let p = now[topic as usize].p;
+            let others_off = all_off / off(topic, w);
+            bits(all_off) - p * bits(others_off * (-w).exp()) - (1.0 - p) * bits(others_off)
+        };
+        causes().map(of_cause).sum()
+    }
+}
+
 /// log p of a case: the estimate, or what its bounds leave.
 fn log_p(posterior: &Posterior) -> f64 {
     let Interval { lower, upper } = posterior.log_p;
@@ -89,6 +118,10 @@ fn log_p(posterior: &Posterior) -> f64 {
 
 /// The sum of the entropies of all topics, in bits.
 fn entropy(marginals: &[Marginal]) -> f64 {
-    let of = |p: f64| if p <= 0.0 || p >= 1.0 { 0.0 } else { -p * p.log2() - (1.0 - p) * (1.0 - p).log2() };
-    marginals.iter().map(|marginal| of(marginal.p)).sum()
+    marginals.iter().map(|marginal| bits(marginal.p)).sum()
+}
+
+/// The entropy of one, in bits.
+fn bits(p: f64) -> f64 {
+    if p <= 0.0 || p >= 1.0 { 0.0 } else { -p * p.log2() - (1.0 - p) * (1.0 - p).log2() }
 }

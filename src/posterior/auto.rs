@@ -41,6 +41,7 @@ pub struct Engine<'a> {
 }
 
 /// A case in work.
+#[derive(Clone)]
 struct Work<'a> {
     dag: Dag,
     /// The same with what is absent absorbed, where it has two layers.
@@ -171,10 +172,11 @@ impl Work<'_> {
             }
         }
         self.dag.topics.iter().zip(marginals).for_each(|(&topic, &marginal)| all[topic as usize] = marginal);
-        let meets = match self.options.certify {
-            Some(width) => log_p.upper - log_p.lower <= width,
-            None => all.iter().all(|marginal| marginal.error() <= self.options.within),
-        };
+        let mut log_p = log_p;
+        if log_p.upper.is_finite() {
+            log_p.upper = log_p.upper.min(simple_upper(&self.dag)).max(log_p.lower);
+        }
+        let meets = self.meets(log_p, &all);
         Posterior {
             method: method.to_owned(),
             log_p,
@@ -183,6 +185,14 @@ impl Work<'_> {
             exact_findings: 0,
             ess: None,
             meets,
+        }
+    }
+
+    /// Whether an answer is as exact as was asked for.
+    fn meets(&self, log_p: Interval, marginals: &[Marginal]) -> bool {
+        match self.options.certify {
+            Some(width) => log_p.upper - log_p.lower <= width,
+            None => marginals.iter().all(|marginal| marginal.error() <= self.options.within),
         }
     }
 
@@ -202,7 +212,7 @@ impl Work<'_> {
         let route = self.route(problem);
         let cost = route.as_ref().map_or(f64::INFINITY, |route| route.cost);
         if cost > CHEAP
-            && let Some(found) = self.searched(problem, self.options.within.ln_1p(), cost)?
+            && let (found, true) = self.searched(problem, self.options.within.ln_1p(), cost)?
         {
             return Ok(found);
         }
@@ -223,31 +233,51 @@ impl Work<'_> {
         self.sampled_enough()
     }
 
-    /// Bounds whose logs are at most `gap` apart, if they cost no more than `cost`. No marginal is wrong by more than `exp(gap) - 1`.
-    fn searched(&self, problem: &Problem, gap: f64, cost: f64) -> Result<Option<Posterior>> {
+    /// Bounds whose logs are at most `gap` apart, or what was reached at this cost; and whether they are. Then no marginal is wrong by more
+    /// than `exp(gap) - 1`.
+    fn searched(&self, problem: &Problem, gap: f64, cost: f64) -> Result<(Posterior, bool)> {
         let max_leaves = (cost / LEAF).min(MAX_LEAVES as f64) as usize;
         let found = search(problem, gap, max_leaves, &self.watch)?;
-        Ok(found.map(|found| self.posterior("search", found.log_p, &found.marginals)))
+        Ok((self.posterior("search", found.log_p, &found.marginals), found.meets))
     }
 
-    /// Exact where that is cheap or the bounds do not meet.
+    /// Exact where that is cheap or the bounds do not meet. All bounds hold, so what remains when time is over is the tightest of each.
     fn certified(&self, problem: &Problem, width: f64) -> Result<Posterior> {
         let route = self.route(problem);
         let cost = route.as_ref().map_or(f64::INFINITY, |route| route.cost);
-        if self.options.method == Method::Auto
-            && let Some(found) = self.searched(problem, width, cost)?
-        {
-            return Ok(found);
-        }
-        let bounds = self.bounds(problem, false)?;
-        if bounds.meets {
-            return Ok(bounds);
+        // The least that is known takes milliseconds, and is not cut short.
+        let patient = Work { watch: self.watch.without_end(), ..self.clone() };
+        let mut best = patient.bounds(problem, false)?;
+        if !best.meets && self.options.method == Method::Auto {
+            best = self.tightest(best, self.searched(problem, width, cost)?.0);
         }
         // Rebuilding a table for each of many steps costs more than the whole table once.
-        if let Some(exact) = self.exact(problem, route.as_ref())? {
+        if !best.meets
+            && let Some(exact) = self.exact(problem, route.as_ref())?
+        {
             return Ok(exact);
         }
-        self.certificate(problem, (Some(width), None), problem.n_findings(), self.options.max_exact)
+        if !best.meets && self.watch.go_on()? {
+            let (until, max_exact) = ((Some(width), None), self.options.max_exact);
+            best = self.tightest(best, self.certificate(problem, until, problem.n_findings(), max_exact)?);
+        }
+        Ok(best)
+    }
+
+    /// What two answers together are certain of; the name and p are those of the one with the closer bounds of `log p(y)`.
+    fn tightest(&self, a: Posterior, b: Posterior) -> Posterior {
+        let width = |of: &Posterior| of.log_p.upper - of.log_p.lower;
+        let (closer, other) = if width(&b) < width(&a) { (b, a) } else { (a, b) };
+        let of = |(close, other): (&Marginal, &Marginal)| {
+            Marginal::new(close.p, close.lower.max(other.lower), close.upper.min(other.upper))
+        };
+        let marginals: Vec<Marginal> = closer.marginals.iter().zip(&other.marginals).map(of).collect();
+        let log_p = Interval {
+            lower: closer.log_p.lower.max(other.log_p.lower),
+            upper: closer.log_p.upper.min(other.log_p.upper),
+        };
+        let meets = self.meets(log_p, &marginals);
+        Posterior { log_p, marginals, meets, ..closer }
     }
 
     fn hybrid(&self, problem: &Problem) -> Result<Posterior> {
@@ -392,7 +422,8 @@ impl Work<'_> {
     fn sampled_enough(&self) -> Result<Posterior> {
         let mut found = self.sample(1)?;
         for more in MORE_SAMPLES {
-            if found.meets || !self.watch.go_on()? {
+            // Samples do not move bounds.
+            if found.meets || self.options.certify.is_some() || !self.watch.go_on()? {
                 break;
             }
             found = self.sample(more)?;
@@ -403,14 +434,19 @@ impl Work<'_> {
 
 /// An upper bound in a network of any depth, widened for rounding.
 fn certain_upper(dag: &Dag, q: &[f64]) -> f64 {
-    // Every node that is on has a probability below one that needs no search.
-    let simple = |(leak, parents): &(f64, Vec<(usize, f64)>)| {
+    let upper = deep_upper(dag, q);
+    let upper = upper + rounding(dag, upper);
+    if upper.is_finite() { upper.min(simple_upper(dag)) } else { simple_upper(dag) }
+}
+
+/// An upper bound that needs no search: every node that is on is no likelier than with all of its parents on, and nothing is likelier than
+/// certain.
+fn simple_upper(dag: &Dag) -> f64 {
+    let of = |(leak, parents): &(f64, Vec<(usize, f64)>)| {
         log1mexp(leak + parents.iter().map(|&(_, w)| w).sum::<f64>())
     };
-    let simple = dag.constant + dag.on.iter().map(simple).sum::<f64>();
-    let upper = deep_upper(dag, q);
-    let upper = if upper.is_finite() { upper.min(simple) } else { simple };
-    upper + rounding(dag, upper)
+    let upper = dag.constant + dag.on.iter().map(of).sum::<f64>();
+    (upper + rounding(dag, upper)).min(0.0)
 }
 
 /// By how much rounding may move a log-probability: it grows with the topics of the whole network, summed out or not.

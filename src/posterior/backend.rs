@@ -43,7 +43,10 @@ impl EStep for ExactEStep<'_> {
             cases.each(
                 range,
                 work.monitor,
-                |case, doc_ix| cases.run(case, doc_ix, work.monitor),
+                |case, doc_ix| match cases.run(case, doc_ix, work.monitor) {
+                    Err(Error::Usage(_)) => Err(too_large()),
+                    answer => answer,
+                },
                 |_, _, posterior| {
                     let count = f64::from(counts.next().unwrap_or(1));
                     let log_p = 0.5 * (posterior.log_p.lower + posterior.log_p.upper);
@@ -70,4 +73,13 @@ impl EStep for ExactEStep<'_> {
     fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         self.run(work, sink)
     }
+}
+
+/// All that can be wrong with a case of a document is its size.
+fn too_large() -> Error {
+    Error::Usage(
+        "the network is too large for exact probabilities of this document; leave out `exact`, or use 'noisyor posterior', which has \
+         bounds and samples, too"
+            .into(),
+    )
 }

@@ -188,6 +188,9 @@ impl Default for Options {
 /// Larger tables are refused: each further finding doubles the memory, 2^28 entries take 2 GiB, several times.
 pub const MOST_EXACT: usize = 28;
 
+/// Samples are kept, and `auto` takes up to 16 times as many.
+pub const MOST_SAMPLES: usize = 1_000_000;
+
 impl Options {
     /// Refuses what makes no sense.
     ///
@@ -210,8 +213,11 @@ impl Options {
                 self.max_exact
             )));
         }
-        if self.samples < 8 {
-            return Err(Error::Usage(format!("`samples` is {}; it must be at least 8", self.samples)));
+        if !(8..=MOST_SAMPLES).contains(&self.samples) {
+            return Err(Error::Usage(format!(
+                "`samples` is {}; it must be from 8 to {MOST_SAMPLES}",
+                self.samples
+            )));
         }
         if matches!(self.method, Method::MeanField(order) if order > 3) {
             return Err(Error::Usage(format!("`method` is {}; the highest order is mf3", self.method)));
@@ -304,6 +310,12 @@ impl<'a> Watch<'a> {
         // More than a year is no limit.
         let limit = seconds.filter(|&seconds| seconds < 3e7).map(Duration::from_secs_f64);
         Self { monitor, end: limit.map(|limit| Instant::now() + limit) }
+    }
+
+    /// The same without a limit of time.
+    #[must_use]
+    pub fn without_end(self) -> Self {
+        Self { end: None, ..self }
     }
 
     /// Whether there is time left.

@@ -53,7 +53,11 @@ impl PosteriorFormat {
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) method: String,
-    pub(super) log_p: [f64; 2],
+    /// Lower bound, upper bound, estimate; not a number where a method has none.
+    pub(super) log_p: [f64; 3],
+    pub(super) ess: f64,
+    /// Whether the case is known as exactly as was asked for.
+    pub(super) within: bool,
     /// The topic, p and its bounds; none for a case of which every topic is below the threshold.
     pub(super) topic: Option<(u32, [f64; 3])>,
 }
@@ -84,7 +88,7 @@ impl<'a> PosteriorWriter<'a> {
         let place = match format {
             PosteriorFormat::Jsonl => Place::Jsonl(file),
             PosteriorFormat::Tsv => {
-                file.put("id\tmethod\tlog_p_lower\tlog_p_upper\ttopic\tp\tlower\tupper\n")?;
+                file.put("id\tmethod\tlog_p_lower\tlog_p_upper\tlog_p_estimate\tess\twithin\ttopic\tp\tlower\tupper\n")?;
                 Place::Tsv(file)
             }
             #[cfg(feature = "parquet")]
@@ -152,7 +156,9 @@ fn rows<'a>(id: &'a str, posterior: &'a Posterior, topics: &'a [u32]) -> impl It
     let row = move |topic: Option<u32>| Row {
         id: id.to_owned(),
         method: posterior.method.clone(),
-        log_p: [posterior.log_p.lower, posterior.log_p.upper],
+        log_p: [posterior.log_p.lower, posterior.log_p.upper, posterior.log_p_estimate.unwrap_or(f64::NAN)],
+        ess: posterior.ess.unwrap_or(f64::NAN),
+        within: posterior.meets,
         topic: topic.map(|topic| {
             let Marginal { p, lower, upper } = posterior.marginals[topic as usize];
             (topic, [p, lower, upper])
@@ -168,8 +174,9 @@ fn number(x: f64) -> String {
 }
 
 fn tsv_line(row: &Row, names: &Names) -> String {
-    let [lower, upper] = row.log_p.map(number);
-    let case = format!("{}\t{}\t{lower}\t{upper}", tsv_field(&row.id), row.method);
+    let [lower, upper, estimate] = row.log_p.map(number);
+    let (id, ess, within) = (tsv_field(&row.id), number(row.ess), row.within);
+    let case = format!("{id}\t{}\t{lower}\t{upper}\t{estimate}\t{ess}\t{within}", row.method);
     row.topic.map_or_else(
         || format!("{case}\t\t\t\t\n"),
         |(topic, values)| {

@@ -116,7 +116,7 @@ impl Page {
             xml(&posterior.method),
             interval(posterior.log_p.lower),
             interval(posterior.log_p.upper),
-            if posterior.meets { "" } else { " The probabilities are less exact than was asked for." }
+            if posterior.meets { "" } else { " That is less exact than was asked for." }
         );
         self.0.put(&text)
     }

@@ -6,7 +6,7 @@ use crate::infer::Target;
 use crate::infer::parquet::{error, write_column};
 use crate::network::Names;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -22,6 +22,9 @@ const SCHEMA: &str = "message posteriors {
     required binary method (STRING);
     optional double log_p_lower;
     optional double log_p_upper;
+    optional double log_p_estimate;
+    optional double ess;
+    required boolean within;
     optional binary topic (STRING);
     optional double p;
     optional double lower;
@@ -62,10 +65,12 @@ impl Parquet {
         let finite = |x: f64| x.is_finite().then_some(x);
         write_column::<ByteArrayType>(&mut group, rows.iter().map(|row| text(&row.id)), false)?;
         write_column::<ByteArrayType>(&mut group, rows.iter().map(|row| text(&row.method)), false)?;
-        for side in 0..2 {
-            let bounds = rows.iter().map(|row| finite(row.log_p[side]));
-            write_column::<DoubleType>(&mut group, bounds, true)?;
+        for at in 0..3 {
+            let values = rows.iter().map(|row| finite(row.log_p[at]));
+            write_column::<DoubleType>(&mut group, values, true)?;
         }
+        write_column::<DoubleType>(&mut group, rows.iter().map(|row| finite(row.ess)), true)?;
+        write_column::<BoolType>(&mut group, rows.iter().map(|row| Some(row.within)), false)?;
         let topics = rows.iter().map(|row| Some(names[row.topic?.0 as usize].clone()));
         write_column::<ByteArrayType>(&mut group, topics, true)?;
         for at in 0..3 {

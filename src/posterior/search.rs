@@ -26,6 +26,8 @@ pub struct Searched {
     pub log_p: Interval,
     /// Of every topic of the problem.
     pub marginals: Vec<Marginal>,
+    /// Whether the bounds are as close as was asked for.
+    pub meets: bool,
 }
 
 /// Sums are formed again when there are this many times as many leaves.
@@ -138,12 +140,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Bounds whose logs are at most `gap` apart; none where that takes more than `max_leaves` or too much time.
+/// Bounds whose logs are at most `gap` apart, or those reached with `max_leaves` or when time is over.
 ///
 /// # Errors
 ///
 /// [`Error::Interrupted`](crate::Error::Interrupted).
-pub fn search(problem: &Problem, gap: f64, max_leaves: usize, watch: &Watch<'_>) -> Result<Option<Searched>> {
+pub fn search(problem: &Problem, gap: f64, max_leaves: usize, watch: &Watch<'_>) -> Result<Searched> {
     let mut search = Search::new(problem);
     let mut leaves = BinaryHeap::from([search.leaf(Vec::new())]);
     let mut check = 1.0;
@@ -151,11 +153,7 @@ pub fn search(problem: &Problem, gap: f64, max_leaves: usize, watch: &Watch<'_>)
         let is_end = widest.next.is_none() || leaves.len() >= max_leaves || !watch.go_on()?;
         if is_end || leaves.len() as f64 >= check {
             let log_p = sums(problem, &leaves);
-            if log_p.upper - log_p.lower <= gap {
-                let marginals = marginals(&mut search, leaves.into_vec(), log_p);
-                return Ok(Some(Searched { log_p, marginals }));
-            }
-            if is_end {
+            if is_end || log_p.upper - log_p.lower <= gap {
                 break;
             }
             check = leaves.len() as f64 * GROWTH;
@@ -167,7 +165,9 @@ pub fn search(problem: &Problem, gap: f64, max_leaves: usize, watch: &Watch<'_>)
             leaves.push(search.leaf(fixed));
         }
     }
-    Ok(None)
+    let log_p = sums(problem, &leaves);
+    let marginals = marginals(&mut search, leaves.into_vec(), log_p);
+    Ok(Searched { log_p, marginals, meets: log_p.upper - log_p.lower <= gap })
 }
 
 fn sums(problem: &Problem, leaves: &BinaryHeap<Leaf>) -> Interval {

@@ -3,7 +3,7 @@
 //! The weight of evidence of finding i for topic j is `logit p(d_j = 1 | y) - logit p(d_j = 1 | y without i)`: what would be missing if
 //! nobody had looked. Findings explain each other away, so the weights of all findings need not add up.
 
-use super::{Case, Engine, Options, Posterior};
+use super::{Case, Engine, Method, Options};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use rayon::prelude::*;
@@ -11,8 +11,14 @@ use rustc_hash::FxHashMap;
 
 /// Absent findings that are tried, those first that the topics cause most strongly: each costs an inference.
 const MOST_ABSENT: usize = 24;
-/// Probabilities are taken as not closer to 0 and 1: beyond it log-odds are rounding.
-const SUREST: f64 = 1e-12;
+/// Probabilities are taken as not closer to 0 and 1, log-odds as not beyond 13.8: what is surer needs no reasons, and bounds of
+/// probabilities say nothing there.
+const SUREST: f64 = 1e-6;
+
+/// Error allowed on every marginal.
+const WITHIN: f64 = 1e-7;
+/// Intervals of log-odds narrower than this are rounding: the finding adds nothing.
+const ROUNDING: f64 = 1e-3;
 
 /// A finding, and what it adds to the log-odds of a topic.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,8 +32,9 @@ pub struct Reason {
 }
 
 impl Engine<'_> {
-    /// For each of some topics the findings of a case, those first that matter most. `now` is the posterior of the case. All present
-    /// findings are tried, and of the absent ones those that the topics cause most strongly.
+    /// For each of some topics the findings of a case, those first that matter most. All present findings are tried, and of the absent ones
+    /// those that the topics cause most strongly. Findings are left out of which it is not certain whether they speak for the topic or
+    /// against it.
     ///
     /// # Errors
     ///
@@ -36,10 +43,16 @@ impl Engine<'_> {
         &self,
         case: &Case,
         case_ix: u64,
-        (now, topics): (&Posterior, &[u32]),
+        topics: &[u32],
         options: &Options,
         monitor: &Monitor,
     ) -> Result<Vec<Vec<Reason>>> {
+        // Differences of log-odds take more digits than probabilities.
+        let options = &Options { within: options.within.min(WITHIN), ..options.clone() };
+        let now = &self.run(case, case_ix, options, monitor)?;
+        // What had to be sampled will have to be again, and not more often for a reason.
+        let method = if now.ess.is_some() { Method::Sample } else { options.method };
+        let options = &Options { method, ..options.clone() };
         let absent = self.strongest_absent(case, topics);
         let findings = case.present.iter().map(|&token| (token, true));
         let findings: Vec<(u32, bool)> =
@@ -51,14 +64,19 @@ impl Engine<'_> {
             list.retain(|&other| other != token);
             let without = self.run(&without, case_ix, options, monitor)?;
             let reason = |&topic: &u32| {
-                let [with, without] = [now, &without].map(|p| logit(p.marginals[topic as usize].p));
-                Reason { token, present, log_odds: with - without }
+                let [with, without] = [now, &without].map(|p| p.marginals[topic as usize]);
+                let log_odds = logit(with.p) - logit(without.p);
+                let least = logit(with.lower) - logit(without.upper);
+                let most = logit(with.upper) - logit(without.lower);
+                let is_certain = least > 0.0 || most < 0.0 || most - least < ROUNDING;
+                is_certain.then_some(Reason { token, present, log_odds })
             };
             Ok(topics.iter().map(reason).collect::<Vec<_>>())
         };
-        let by_finding: Vec<Vec<Reason>> = findings.par_iter().map(of_finding).collect::<Result<_>>()?;
+        let by_finding: Vec<Vec<Option<Reason>>> =
+            findings.par_iter().map(of_finding).collect::<Result<_>>()?;
         let of_topic = |at: usize| {
-            let mut reasons: Vec<Reason> = by_finding.iter().map(|reasons| reasons[at]).collect();
+            let mut reasons: Vec<Reason> = by_finding.iter().filter_map(|reasons| reasons[at]).collect();
             reasons.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()).then(a.token.cmp(&b.token)));
             reasons
         };

@@ -49,6 +49,30 @@ pub fn find_topic(network: &Network, wanted: &str) -> Result<u32> {
     }
 }
 
+/// The topic of a whole name, capitals aside, or of a number.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where it is none, or several; it offers names that are near.
+pub fn find_whole_topic(network: &Network, wanted: &str) -> Result<u32> {
+    let topic = find_topic(network, wanted);
+    let is_whole = |&topic: &u32| {
+        let name = &network.names.topics[topic as usize];
+        name.to_lowercase() == wanted.to_lowercase() || wanted.parse() == Ok(topic)
+    };
+    let lower = wanted.to_lowercase();
+    if topic.as_ref().is_ok_and(is_whole) {
+        return topic;
+    }
+    let wanted = shown(wanted);
+    if network.names.tokens.iter().any(|token| token.to_lowercase() == lower) {
+        return Err(Error::Usage(format!("'{wanted}' is a token, not a topic; put it into the documents")));
+    }
+    topic.and_then(|near| {
+        Err(Error::Usage(format!("no topic is named '{wanted}'; near it is {}", list(network, &[near]))))
+    })
+}
+
 fn list(network: &Network, topics: &[u32]) -> String {
     let name = |&topic: &u32| format!("'{}' ({topic})", shown(network.names.of(topic)));
     let more = if topics.len() > OFFERED { ", ..." } else { "" };

@@ -81,7 +81,7 @@ fn columns_that_a_table_lacks_are_told() {
     let folder = pantry();
     folder.write("table.csv", "pear,apple\n1,yes\nNo,0\n");
     let told = folder.stderr("eval model.tsv table.csv --backend cpu");
-    let expected = "warning: there is no column for 2 of the model's 4 tokens (for example 'eat'); no document has them\n";
+    let expected = "warning: there is no column for 2 of the model's 4 tokens (for example 'eat'); no document has them: they count as absent; if nobody looked, give --unlisted unknown\n";
     assert_eq!(told, expected);
     folder.write("table.csv", "flour,eat,pear,apple\n1,1,0,0\n");
     assert_eq!(folder.stderr("eval model.tsv table.csv --backend cpu"), "");

@@ -83,6 +83,15 @@ fn topics_can_be_given() {
     folder.fails("posterior model.tsv cases.jsonl --given flu=maybe", 2, &["1 or 0"]);
     folder.fails("posterior model.tsv cases.jsonl --given flu=1 --given flu=0", 2, &["on and as off"]);
     folder.fails("posterior model.tsv cases.jsonl --given gout=1", 2, &["no topic is named 'gout'"]);
+    // Findings and parts of names are not taken for topics.
+    folder.fails("posterior model.tsv cases.jsonl --given fever=1", 2, &["'fever' is a token"]);
+    folder.fails("posterior model.tsv cases.jsonl --given col=1", 2, &["no topic is named 'col'", "'cold'"]);
+    folder.write("comma.tsv", "a, b\tx\t1\nc\tx\t1\n\ta, b\t0.1\n\tc\t0.1\n\tx\t0.1\n");
+    folder.write("x.jsonl", "{\"tokens\":[\"x\"]}\n");
+    let arguments = ["posterior", "comma.tsv", "x.jsonl", "--given", "a, b=1", "--given", "c=0"];
+    let told = folder.noisyor("").args(arguments).output().unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!((p(&told, "a, b"), p(&told, "c")), (1.0, 0.0));
 }
 
 #[test]
@@ -90,13 +99,28 @@ fn certificates_and_tables() {
     let folder = folder();
     folder.run("posterior model.tsv cases.jsonl --certify 0.01 -o out.tsv --threshold 0.5");
     let table = folder.table("out.tsv");
-    assert_eq!(table[0], ["id", "method", "log_p_lower", "log_p_upper", "topic", "p", "lower", "upper"]);
+    assert_eq!(
+        table[0],
+        [
+            "id",
+            "method",
+            "log_p_lower",
+            "log_p_upper",
+            "log_p_estimate",
+            "ess",
+            "within",
+            "topic",
+            "p",
+            "lower",
+            "upper"
+        ]
+    );
     for row in &table[1..] {
         let [lower, upper] = [2, 3].map(|at| row[at].parse::<f64>().unwrap());
         assert!(lower <= upper && upper - lower <= 0.01, "{row:?}");
     }
     assert!(
-        table.iter().any(|row| row[0] == "c" && row[4].is_empty()),
+        table.iter().any(|row| row[0] == "c" && row[7].is_empty()),
         "no topic is likely: its row is kept"
     );
     let summary = folder.result("posterior model.tsv cases.jsonl -o out.parquet");
@@ -126,6 +150,8 @@ fn what_to_ask_next() {
     let gain = entropy(p) - pi * entropy(on) - (1.0 - pi) * entropy(off);
     let fever = both.iter().find(|(finding, ..)| finding == "fever").unwrap();
     assert!((fever.1 - p).abs() < 1e-6 && (fever.2 - gain).abs() < 1e-6, "{fever:?} {p} {gain}");
+    folder.run("posterior model.tsv cases.jsonl --ask 0 --why 0 -o none.jsonl");
+    assert!(folder.json_lines("none.jsonl").iter().all(|line| line.get("ask").is_none()));
     folder.fails("posterior model.tsv cases.jsonl --ask 3 -o out.tsv", 2, &["--ask", ".jsonl"]);
 }
 

@@ -297,3 +297,22 @@ fn tables_with_empty_cells_are_trained_on() {
     let told = folder.stderr("graph some.csv --topics 2 -o graph.json");
     assert!(told.contains("count as absent"), "{told}");
 }
+
+#[test]
+fn names_that_the_model_does_not_know_are_counted_in_every_list() {
+    let folder = Folder::new();
+    folder.write("model.tsv", "t\ta\t1\nt\tb\t1\n\tt\t0.5\n\ta\t0.1\n\tb\t0.1\n");
+    for line in [
+        "{\"present\":[\"a\"],\"absent\":[\"bb\"]}",
+        "{\"tokens\":[\"a\"],\"unknown\":[\"bb\"]}",
+        "{\"present\":[\"a\",\"bb\"]}",
+    ] {
+        folder.write("odd.jsonl", format!("{line}\n"));
+        let told = folder.stderr("posterior model.tsv odd.jsonl");
+        assert!(told.contains("does not know 1 of") && told.contains("'bb'"), "{line}: {told}");
+    }
+    folder.write("wrong.jsonl", "{\"present\":\"a\"}\n");
+    folder.fails("posterior model.tsv wrong.jsonl", 2, &["wrong.jsonl:1", "'present'"]);
+    folder.write("few.csv", "a\n1\n");
+    assert!(folder.stderr("posterior model.tsv few.csv").contains("--unlisted unknown"));
+}

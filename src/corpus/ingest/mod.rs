@@ -291,6 +291,7 @@ impl<'a> Ingest<'a> {
                     }
                     for token in &mut others.tokens {
                         *token = number_of.get(*token as usize).copied().unwrap_or(BREAK);
+                        self.result.n_unknown += u64::from(*token == BREAK);
                     }
                 }
             }
@@ -325,6 +326,7 @@ impl<'a> Ingest<'a> {
                 others.rest_unknown = document.others.rest_unknown;
                 let number = |&local: &u32| number_of_local.get(local as usize).copied();
                 others.tokens.extend(listed.iter().filter_map(number));
+                self.result.n_unknown += others.tokens.iter().filter(|&&token| token == BREAK).count() as u64;
                 for &local in sequence {
                     let number = number_of_local.get(local as usize).copied();
                     self.result.n_unknown += u64::from(number == Some(BREAK));

@@ -126,6 +126,8 @@ fn bad_cases_are_refused() {
         Engine::new(&network).unwrap().run(&Case::default(), 0, &options, &Monitor::default()),
         Err(Error::Usage(message)) if message.contains("`within`")
     ));
+    let options = Options { samples: 1 << 40, ..Options::default() };
+    assert!(matches!(options.check(), Err(Error::Usage(message)) if message.contains("`samples`")));
 }
 
 #[test]
@@ -187,6 +189,20 @@ fn certificates_and_time() {
         let options = Options { method, certify: Some(0.01), ..Options::default() };
         let found = engine.run(&case, 0, &options, &monitor).unwrap();
         assert!(found.meets && found.log_p.lower <= log_p && log_p <= found.log_p.upper, "{found:?}");
+    }
+    // Without time the answer is not worse than the bounds that take none.
+    let jj = engine.run(&case, 0, &Options { method: Method::Jj, ..Options::default() }, &monitor).unwrap();
+    for method in [Method::Auto, Method::Hybrid] {
+        let (certify, seconds) = (Some(1e-9), Some(1e-9));
+        let options = Options { method, certify, seconds, ..Options::default() };
+        let found = engine.run(&case, 0, &options, &monitor).unwrap();
+        assert!(
+            found.log_p.lower >= jj.log_p.lower && found.log_p.upper <= jj.log_p.upper.min(0.0),
+            "{found:?}"
+        );
+        for (marginal, of_jj) in found.marginals.iter().zip(&jj.marginals) {
+            assert!(marginal.lower >= of_jj.lower && marginal.upper <= of_jj.upper);
+        }
     }
     let hasty = Options { certify: Some(1e-9), seconds: Some(1e-9), ..Options::default() };
     let found = engine.run(&case, 0, &hasty, &monitor).unwrap();
