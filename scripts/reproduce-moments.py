@@ -27,6 +27,7 @@ EM_SIZES = [int(n) for n in setting("EM_SIZES", "100 1000 10000 100000").split()
 EM_NETWORKS, EXACT_STARTS = int(setting("EM_NETWORKS", "16")), int(setting("EXACT_STARTS", "4"))
 QMR_SIZES = [int(n) for n in setting("QMR_SIZES", "10000 100000 1000000").split()]
 ZIPF_SIZES = [int(n) for n in setting("ZIPF_SIZES", "40000 200000").split()]
+RECOVERY_SIZES = [int(n) for n in setting("RECOVERY_SIZES", "1000 10000 100000 1000000").split()]
 
 
 def run(*arguments):
@@ -161,18 +162,10 @@ def figure_3():
             for method, init, starts in (("variational EM", "data", STARTS), ("variational EM from moments", "moments", 1)):
                 best, seconds = None, 0.0
                 for seed in range(starts):
-                    made = folder / f"{size}-{init}-{seed}"
-                    if not (made / "done.json").exists():
-                        subprocess.run(["rm", "-rf", made], check=True)
-                        told, took = run("train", corpus, "--graph", graph, "--init", init, "--seed", seed, "--valid", 0, "--epochs", 100,
-                                         "--backend", "cpu", "-o", made)
-                        run("model", "convert", made / "model.safetensors", made / "model.tsv")
-                        scored, _ = run("eval", made / "model.safetensors", corpus, "--backend", "cpu")
-                        (made / "done.json").write_text(json.dumps({"bound": scored["elbo_mean"], "seconds": took}))
-                    done = json.loads((made / "done.json").read_text())
-                    seconds += done["seconds"]
-                    if best is None or done["bound"] > best[0]:
-                        best = done["bound"], Model.read(made / "model.tsv").error(truth)
+                    bound, took, model = em(folder / f"{size}-{init}-{seed}", graph, corpus, 100, "--init", init, "--seed", seed)
+                    seconds += took
+                    if best is None or bound > best[0]:
+                        best = bound, model.error(truth)
                 add(method, best[1], seconds)
             start = time.time()
             documents = {}
@@ -182,6 +175,18 @@ def figure_3():
             model, _ = max(tried, key=lambda one: one[1])
             add("exact EM", model.error(truth), time.time() - start)
     return rows
+
+
+def em(made, graph, corpus, epochs, *options):
+    """Variational EM, run once and kept in a folder: its bound, seconds and parameters."""
+    if not (made / "done.json").exists():
+        subprocess.run(["rm", "-rf", made], check=True)
+        _, took = run("train", corpus, "--graph", graph, "--valid", 0, "--epochs", epochs, "--backend", "cpu", "-o", made, *options)
+        run("model", "convert", made / "model.safetensors", made / "model.tsv")
+        scored, _ = run("eval", made / "model.safetensors", corpus, "--backend", "cpu")
+        (made / "done.json").write_text(json.dumps({"bound": scored["elbo_mean"], "seconds": took}))
+    done = json.loads((made / "done.json").read_text())
+    return done["bound"], done["seconds"], Model.read(made / "model.tsv")
 
 
 def documents_of(truth_file, folder, size, seed):
@@ -247,6 +252,49 @@ def qmr(name, sizes, seed=0):
     return curves
 
 
+def random_network(number):
+    """20 topics, 60 tokens of 3 topics each."""
+    draw = random.Random(number)
+    topics, tokens = [f"t{topic}" for topic in range(20)], [f"w{token}" for token in range(60)]
+    f = {(topic, token): draw.uniform(0.2, 0.8) for token in tokens for topic in sorted(draw.sample(topics, 3))}
+    return Model({topic: draw.uniform(0.05, 0.3) for topic in topics}, f, dict.fromkeys(tokens, 0.99))
+
+
+def recovery(name, network, networks, n_starts):
+    """Mean errors of edges and of priors: moments, EM from random starts with either start of the E-step, EM from moments."""
+    rows = {}
+    for size in RECOVERY_SIZES:
+        for number in range(networks):
+            folder = OUT / f"{name}/{number}"
+            folder.mkdir(parents=True, exist_ok=True)
+            truth, truth_file, graph = network(number), folder / "truth.tsv", folder / "graph.tsv"
+            truth.write(truth_file)
+            graph.write_text("".join(f"{topic}\t{token}\n" for topic, token in truth.f))
+            corpus = sampled(truth_file, folder, size, number)
+
+            def add(method, model, seconds):
+                mean = lambda own, true: statistics.mean(abs(own[key] - true[key]) for key in true)
+                rows.setdefault((method, size), []).append((mean(model.f, truth.f), mean(model.p, truth.p), seconds))
+
+            _, seconds = run("moments", corpus, "--graph", graph, "-o", folder / f"{size}.tsv")
+            add("moments", Model.read(folder / f"{size}.tsv"), seconds)
+            for method, init, start, starts in (
+                ("EM, greedy E-steps", "data", "greedy", n_starts),
+                ("EM, plain E-steps", "data", "plain", n_starts),
+                ("EM from moments", "moments", "greedy", 1),
+            ):
+                # Weight steps are a tenth of the documents each, 50,000 at most.
+                epochs = min(100, max(5, 2_000_000 // size))
+                made = lambda seed: folder / f"{size}-{init}-{start}-{seed}"
+                tried = [em(made(seed), graph, corpus, epochs, "--init", init, "--start", start, "--seed", seed) for seed in range(starts)]
+                _, _, model = max(tried, key=lambda one: one[0])
+                add(method, model, sum(seconds for _, seconds, _ in tried))
+        for method in dict.fromkeys(method for method, _ in rows):
+            edges, priors, seconds = zip(*rows[method, size])
+            told = ", ".join(f"{kind} {statistics.mean(x):.4f} +- {statistics.stdev(x):.4f}" for kind, x in (("edges", edges), ("priors", priors)))
+            print(f"  {name}, {size} documents, {method}: {told}, {statistics.mean(seconds):.1f} s", flush=True)
+
+
 COLOURS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#7f7f7f"]
 
 
@@ -267,6 +315,11 @@ def draw(file, curves, y_name):
 
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
+    if RECOVERY_SIZES:
+        recovery("recovery-figure-1", figure_1, 8, 4)
+        recovery("recovery-random", random_network, 3, 1)
+    if not NETWORKS:
+        return
     rows = figure_3()
     methods = list(dict.fromkeys(method for method, _ in rows))
     sizes = sorted({size for _, size in rows})

@@ -174,3 +174,64 @@ impl<'a> Rows<'a> {
         self.echelon.insert(at, (pivot, row));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eq. 3, the product of leaks and influences.
+    fn moment(unknowns: &Unknowns, topics: &[(u64, Vec<u64>)], leaks: &[u64], set: &[usize]) -> u64 {
+        let mut moment = set.iter().fold(1, |product, &token| times(product, leaks[token]));
+        for (topic, (p, failures)) in unknowns.topics.iter().zip(topics) {
+            let touched = topic.edges.iter().zip(failures).filter(|((token, _), _)| set.contains(token));
+            let product = touched.fold(1, |product, (_, &f)| times(product, f));
+            moment = times(moment, plus(minus(1, *p), times(*p, product)));
+        }
+        moment
+    }
+
+    /// A moment is linear in every single parameter, so its derivative is exactly how much it grows where the parameter grows by one.
+    #[test]
+    fn rows_are_the_derivatives_of_log_moments() {
+        let topic = |prior, edges: &[(usize, bool)]| UnknownTopic { prior, edges: edges.to_vec() };
+        let unknowns = Unknowns {
+            topics: vec![
+                topic(true, &[(0, true), (1, true), (2, false)]),
+                topic(false, &[(1, true), (2, true), (3, true)]),
+                topic(true, &[(0, false), (2, true), (3, true)]),
+            ],
+            leaks: vec![true, false, true, true],
+        };
+        let rows = Rows::new(&unknowns);
+        let failures = |edges: &[(u64, u64)]| edges.iter().map(|(f, _)| *f).collect();
+        let topics: Vec<(u64, Vec<u64>)> =
+            rows.topics.iter().map(|(p, edges)| (*p, failures(edges))).collect();
+        let leaks: Vec<u64> = rows.leak_inverses.iter().map(|&f| inverse(f)).collect();
+        for mask in 1..1usize << unknowns.leaks.len() {
+            let set: Vec<usize> = (0..unknowns.leaks.len()).filter(|token| mask >> token & 1 == 1).collect();
+            let here = moment(&unknowns, &topics, &leaks, &set);
+            let slope = |topics: &[(u64, Vec<u64>)], leaks: &[u64]| {
+                times(minus(moment(&unknowns, topics, leaks, &set), here), inverse(here))
+            };
+            let mut want = Vec::new();
+            for (at, topic) in unknowns.topics.iter().enumerate() {
+                if topic.prior {
+                    let mut moved = topics.clone();
+                    moved[at].0 = plus(moved[at].0, 1);
+                    want.push(slope(&moved, &leaks));
+                }
+                for (edge, _) in topic.edges.iter().enumerate().filter(|(_, (_, unknown))| *unknown) {
+                    let mut moved = topics.clone();
+                    moved[at].1[edge] = plus(moved[at].1[edge], 1);
+                    want.push(slope(&moved, &leaks));
+                }
+            }
+            for token in (0..leaks.len()).filter(|&token| unknowns.leaks[token]) {
+                let mut moved = leaks.clone();
+                moved[token] = plus(moved[token], 1);
+                want.push(slope(&topics, &moved));
+            }
+            assert_eq!(rows.row(&set, unknowns.n_unknown()), want, "{set:?}");
+        }
+    }
+}
