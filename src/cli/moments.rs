@@ -12,6 +12,7 @@ use noisyor::network::{Loaded, Network, check_extension, load, save};
 use noisyor::{Error, Monitor};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Parameters of a two-layer network by the method of moments, with standard errors: no inference, no starts, no local optima
@@ -90,9 +91,15 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     }
 }
 
-fn scheduled(graph: &Path, args: &Args, monitor: &Monitor) -> Result<(Loaded, Schedule, Certificate, f64)> {
+fn scheduled(
+    graph: &Path,
+    args: &Args,
+    common: &Common,
+    monitor: &Arc<Monitor>,
+) -> Result<(Loaded, Schedule, Certificate, f64)> {
     let start = Instant::now();
     let loaded = load(graph)?;
+    let _progress = Progress::open(common, monitor, "looking for sets of tokens");
     let in_file = |error: Error| match error {
         Error::Usage(message) => Error::input(graph, None, message),
         other => other,
@@ -109,7 +116,7 @@ fn certify(graph: &Path, args: &Args, common: &Common) -> Result<()> {
             "--schedule reads no corpus, so options of reading make no sense with it; leave them out";
         return Err(Error::Usage(message.into()).into());
     }
-    let (loaded, _, certificate, seconds) = scheduled(graph, args, &monitor)?;
+    let (loaded, _, certificate, seconds) = scheduled(graph, args, common, &monitor)?;
     if common.json {
         let (learned, all) = certificate.n_learned();
         let names = |topic: u32| loaded.names.of(topic);
@@ -133,7 +140,7 @@ fn learn([corpus, graph, output]: [&PathBuf; 3], args: &Args, common: &Common) -
         return Err(Error::Usage("--estimates and -o name the same file; name two".into()).into());
     }
     let monitor = interruptible(common)?;
-    let (loaded, schedule, certificate, _) = scheduled(graph, args, &monitor)?;
+    let (loaded, schedule, certificate, _) = scheduled(graph, args, common, &monitor)?;
     let (n_learned, n_all) = certificate.n_learned();
     if n_learned < n_all {
         common.warn(format_args!(
@@ -154,7 +161,9 @@ fn learn([corpus, graph, output]: [&PathBuf; 3], args: &Args, common: &Common) -
     drop(progress);
     let counting = start.elapsed().as_secs_f64();
     let start = Instant::now();
+    let progress = Progress::open(common, &monitor, "solving");
     let learned = estimate(&loaded.graph, &schedule, &counts, args.weighting(), &monitor)?;
+    drop(progress);
     let solving = start.elapsed().as_secs_f64();
     let weights = learned.weights(&loaded.graph, &counts, loaded.weights.as_ref());
     let Loaded { graph, names, .. } = loaded;
