@@ -34,6 +34,7 @@ mod search;
 mod source;
 mod start;
 mod structure;
+mod suggest;
 mod table;
 
 pub use average::{CLIP, Estimate};
@@ -44,4 +45,5 @@ pub use rank::{UnknownTopic, Unknowns};
 pub use schedule::{Kind, Order, Schedule, ScheduleOptions, Step};
 pub use source::{ByGroup, Exact, GROUPS, Source, Table};
 pub(crate) use start::start_weights;
+pub use suggest::{MAX_TOKENS, SuggestedTopic, suggest};
 pub use table::Group;

@@ -18,7 +18,8 @@ pub enum Init {
     /// Edges to the tokens and the leaks of a complete lowest layer from a mixture of Bernoulli distributions fitted to the
     /// documents ([`crate::mixture`]); the rest as by [`Init::Data`].
     Mixture,
-    /// What moments of the documents give, in a graph of two layers ([`crate::moments`]); where they give nothing, as by [`Init::Data`].
+    /// What moments of the documents give, in a graph of two layers ([`crate::moments`]); where they give nothing, as by [`Init::Data`]. In a
+    /// graph with every edge, the topics that they suggest.
     Moments,
 }
 

@@ -175,3 +175,26 @@ fn training_starts_from_moments() {
     folder.write("deep.tsv", "A\tB\nB\tb\n");
     folder.fails("train synth/corpus.jsonl --graph deep.tsv --init moments -o deep", 2, &["two layers"]);
 }
+
+/// Four topics of five tokens out of 15, by shifted tables: what a mixture does not find.
+#[test]
+fn topics_of_a_table_are_suggested_by_moments() {
+    let folder = Folder::new();
+    let mut network = String::new();
+    for topic in 0..4 {
+        network += &format!("\tt{topic}\t0.3\n");
+        (0..5).for_each(|at| network += &format!("t{topic}\tw{}\t1.5\n", (4 * topic + at) % 15));
+    }
+    (0..15).for_each(|token| network += &format!("\tw{token}\t0.01\n"));
+    folder.write("truth.tsv", &network);
+    folder.run("synth --model truth.tsv --docs 6000 --format jsonl -o docs");
+    folder.run("synth --model truth.tsv --docs 3000 --format jsonl --seed 1 -o fresh");
+    folder.run("train docs/corpus.jsonl --topics 4 --parents all --init moments --backend cpu -o run -q");
+    let bound = |model: &str| {
+        number(&folder.result(&format!("eval {model} fresh/corpus.jsonl --backend cpu"))["elbo_mean"])
+    };
+    let (found, truth) = (bound("run"), bound("truth.tsv"));
+    assert!(found > truth - 0.05, "{found} {truth}");
+    folder.run("train docs/corpus.jsonl --topics 4 --parents all --init moments --backend cpu -o again -q --threads 1");
+    assert_eq!(folder.bytes("run/model.safetensors"), folder.bytes("again/model.safetensors"));
+}

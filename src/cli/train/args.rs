@@ -86,7 +86,7 @@ pub(in crate::cli) struct TrainingArgs {
     cap: f64,
     /// Initial weights: those of the graph, at random from the tokens' frequencies, the same constants everywhere, from a mixture
     /// fitted to the documents, where every topic of the lowest layer is linked to every token, or from moments of the documents, where
-    /// no topic has a parent (see `noisyor moments`) [default: graph where it is learned,
+    /// no topic has a parent (see `noisyor moments`; with --parents all for tables of up to 512 tokens) [default: graph where it is learned,
     /// mixture with --parents all, else data]
     #[arg(long, value_enum)]
     init: Option<InitArg>,

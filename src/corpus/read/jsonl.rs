@@ -164,7 +164,9 @@ fn parse_line(
         (None, None) => {
             return Err(match keys.and_then(|keys| keys.content.as_ref()) {
                 Some(key) => format!("has no '{}'", faults::shown(key)),
-                None => format!("has no list 'tokens', 'present' or 'absent' and no 'text'; {EXPECTED}"),
+                None => {
+                    format!("has neither 'tokens' nor 'text', nor lists 'present' and 'absent'; {EXPECTED}")
+                }
             });
         }
         (Some(tokens), _) => push_names(tokens, &mut document.words)?,

@@ -6,6 +6,7 @@ mod degenerate;
 mod golden;
 mod random;
 mod sampled;
+mod suggested;
 
 use noisyor::moments::{Learned, Order, Schedule, ScheduleOptions, Source, Weighting, estimate};
 use noisyor::{Graph, Monitor, Weights};
