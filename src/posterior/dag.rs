@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::network::Network;
 use crate::numeric::f64::{beta, log1mexp, sigmoid, softplus};
 
-/// Unknown parents of a node, with their weights.
+/// Unknown parents, or children, of a node, with their weights.
 pub type Parents = Vec<(usize, f64)>;
 
 /// The unknown topics that depend on each other, and the nodes that are on.
@@ -114,6 +114,18 @@ impl Dag {
             parents.iter_mut().for_each(|(parent, _)| *parent = place[*parent]);
         }
         Ok(Self { constant, on, settled, ..dag })
+    }
+
+    /// The children of every topic and their weights: topics, then nodes that are on.
+    pub(super) fn children(&self) -> (Vec<Parents>, Vec<Parents>) {
+        let (mut topics, mut on) = (vec![Vec::new(); self.n_topics()], vec![Vec::new(); self.n_topics()]);
+        for (child, parents) in self.parents.iter().enumerate() {
+            parents.iter().for_each(|&(parent, w)| topics[parent].push((child, w)));
+        }
+        for (node, (_, parents)) in self.on.iter().enumerate() {
+            parents.iter().for_each(|&(parent, w)| on[parent].push((node, w)));
+        }
+        (topics, on)
     }
 
     /// Number of unknown topics that depend on each other.

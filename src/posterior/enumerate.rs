@@ -74,23 +74,14 @@ struct Branch {
 
 impl<'a> Tree<'a> {
     fn new(dag: &'a Dag) -> Self {
-        let n_topics = dag.n_topics();
-        let mut tree = Self {
-            dag,
-            topic_children: vec![Vec::new(); n_topics],
-            on_children: vec![Vec::new(); n_topics],
-            decides: vec![Vec::new(); n_topics],
-        };
-        for (child, parents) in dag.parents.iter().enumerate() {
-            parents.iter().for_each(|&(parent, w)| tree.topic_children[parent].push((child, w)));
-        }
+        let (topic_children, on_children) = dag.children();
+        let mut decides = vec![Vec::new(); dag.n_topics()];
         for (node, (_, parents)) in dag.on.iter().enumerate() {
-            parents.iter().for_each(|&(parent, w)| tree.on_children[parent].push((node, w)));
             if let Some(last) = parents.iter().map(|&(parent, _)| parent).max() {
-                tree.decides[last].push(node);
+                decides[last].push(node);
             }
         }
-        tree
+        Self { dag, topic_children, on_children, decides }
     }
 
     /// The states that begin with the bits of `fixed`.

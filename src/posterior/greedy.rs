@@ -20,16 +20,9 @@ struct Configuration<'a> {
 
 impl<'a> Configuration<'a> {
     fn all_off(dag: &'a Dag) -> Self {
-        let n = dag.n_topics();
-        let (mut topic_children, mut on_children) = (vec![Vec::new(); n], vec![Vec::new(); n]);
-        for (child, parents) in dag.parents.iter().enumerate() {
-            parents.iter().for_each(|&(parent, w)| topic_children[parent].push((child, w)));
-        }
-        for (node, (_, parents)) in dag.on.iter().enumerate() {
-            parents.iter().for_each(|&(parent, w)| on_children[parent].push((node, w)));
-        }
+        let (topic_children, on_children) = dag.children();
         let (topic_a, on_a) = (dag.leak.clone(), dag.on.iter().map(|(leak, _)| *leak).collect());
-        Self { dag, topic_children, on_children, is_on: vec![false; n], topic_a, on_a }
+        Self { dag, topic_children, on_children, is_on: vec![false; dag.n_topics()], topic_a, on_a }
     }
 
     /// `log p` of a topic's state at input a.

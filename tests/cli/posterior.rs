@@ -2,16 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
-use crate::support::{Folder, number, repository};
+use crate::support::{FLU_AND_COLD, Folder, number, repository};
 use serde_json::Value;
 
 /// Flu and cold, fever and cough, of which the answers are known by hand.
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.write(
-        "model.tsv",
-        "flu\tfever\t1.5\nflu\tcough\t0.5\ncold\tcough\t1\n\tflu\t0.1\n\tcold\t0.2\n\tfever\t0.01\n\tcough\t0.05\n",
-    );
+    folder.write("model.tsv", FLU_AND_COLD);
     folder.write(
         "cases.jsonl",
         "{\"id\":\"a\",\"present\":[\"fever\"]}\n{\"id\":\"b\",\"present\":[\"cough\"],\"absent\":[\"fever\"]}\n{\"id\":\"c\",\"present\":[]}\n",

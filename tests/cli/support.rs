@@ -12,6 +12,9 @@ use tempfile::TempDir;
 pub(crate) const RUN_FILES: [&str; 6] =
     [".lock", "checkpoint", "config.json", "graph.safetensors", "metrics.jsonl", "model.safetensors"];
 
+/// A network of two layers that small sums can check.
+pub(crate) const FLU_AND_COLD: &str = "flu\tfever\t1.5\nflu\tcough\t0.5\ncold\tcough\t1\n\tflu\t0.1\n\tcold\t0.2\n\tfever\t0.01\n\tcough\t0.05\n";
+
 /// A folder with files; dropped, it is gone.
 pub(crate) struct Folder(TempDir);
 

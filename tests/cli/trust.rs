@@ -2,16 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
-use crate::support::{Folder, number, repository};
+use crate::support::{FLU_AND_COLD, Folder, number, repository};
 use serde_json::Value;
 
 /// Two layers that small sums can check, and documents with unknown tokens.
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.write(
-        "model.tsv",
-        "flu\tfever\t1.5\nflu\tcough\t0.5\ncold\tcough\t1\n\tflu\t0.1\n\tcold\t0.2\n\tfever\t0.01\n\tcough\t0.05\n",
-    );
+    folder.write("model.tsv", FLU_AND_COLD);
     folder.write(
         "docs.jsonl",
         "{\"id\":\"a\",\"present\":[\"fever\"]}\n{\"id\":\"b\",\"tokens\":[\"cough\"]}\n{\"id\":\"c\",\"tokens\":[]}\n{\"id\":\"d\",\"tokens\":[\"cough\",\"fever\"]}\n",
