@@ -62,12 +62,15 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+pub mod baseline;
 pub mod capacity;
 pub mod corpus;
 mod error;
 pub mod estep;
 pub mod explain;
 mod faults;
+#[doc(hidden)]
+pub mod gamma;
 pub mod infer;
 pub mod likelihood;
 mod local;
