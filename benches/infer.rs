@@ -10,7 +10,7 @@ use common::Case;
 use cpu_time::ProcessTime;
 use noisyor::corpus::{Alignment, Corpus, align, native};
 use noisyor::estep::{DocResults, EStepOptions, Monitor, Params, cpu::CpuEStep};
-use noisyor::infer::{Inference, Job, OutputFormat, Shard, Task};
+use noisyor::infer::{Inference, InferredBy, Job, OutputFormat, Shard, Task};
 use noisyor::network::{Network, load_model};
 use std::path::Path;
 use std::time::Instant;
@@ -101,15 +101,12 @@ impl<'a> Subject<'a> {
             let (shard, part_docs) = (Some(*shard), Job::PART_DOCS);
             let format = OutputFormat::of(&output, None).expect("a format");
             let job = Job {
-                network,
+                by: InferredBy::Network { network, options, given: &[], is_exact: false },
                 docs,
                 shard,
-                given: &[],
-                options,
                 threshold: 0.01,
                 format,
                 log_odds: false,
-                is_exact: false,
                 part_docs,
             };
             let mut batch = Inference::open(&output, job, "cpu", false, &mut |_| {}).expect("an output");

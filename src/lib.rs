@@ -83,6 +83,7 @@ pub mod report;
 pub mod run;
 mod sealed;
 pub mod structure;
+mod tensor_file;
 pub mod train;
 pub mod update;
 

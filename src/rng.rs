@@ -36,6 +36,8 @@ pub enum Stream {
     Moments,
     /// Which tokens of one sampled document are unknown.
     SynthUnknown(u64),
+    /// Where components of a mixture begin anew after a pass.
+    MixtureRenewal(u64),
 }
 
 /// The generator of one stream.
@@ -56,6 +58,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Posterior(case) => (12, case),
         Stream::Moments => (13, 0),
         Stream::SynthUnknown(doc) => (14, doc),
+        Stream::MixtureRenewal(pass) => (15, pass),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

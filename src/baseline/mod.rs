@@ -5,8 +5,20 @@
 //! else is shared: corpora, splits, run folders, checkpoints, early stopping. A score says what it is ([`Score`]): scores of different
 //! kinds are never in one column without that label.
 
+mod config;
+mod file;
+mod mixture;
 mod model;
+mod options;
+mod run;
+mod scoring;
 mod tensors;
 
+pub use config::{BaselineConfig, BaselineFacts};
+pub use file::{Trained, baseline_file, load_baseline};
+pub use mixture::{MixtureModel, MixtureOptions};
 pub use model::{Model, Pass, Score, Training};
+pub use options::ModelOptions;
+pub use run::{BaselineChanges, BaselineOutcome, BaselineRun, Evaluation};
+pub use scoring::{describe, mean_score, scores};
 pub use tensors::Tensors;

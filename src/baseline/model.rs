@@ -18,6 +18,16 @@ pub enum Score {
     Estimate,
 }
 
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Exact => "exact",
+            Self::Bound => "bound",
+            Self::Estimate => "estimate",
+        })
+    }
+}
+
 /// What a model learns from.
 #[derive(Clone, Copy)]
 pub struct Training<'a> {

@@ -1,11 +1,14 @@
 //! `noisyor eval`: the mean bound of a corpus under a model.
 
+mod of_baseline;
+
 use super::common::{BackendArgs, interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
 use super::given::GivenArgs;
 use super::{Common, calibration, progress::Progress};
 use anyhow::Result;
+use noisyor::baseline::baseline_file;
 use noisyor::corpus::{Baseline, Docs, Verifying, known_share, token_frequency};
 use noisyor::estep::{DocResults, EStep, Params};
 use noisyor::files::AtomicFile;
@@ -24,7 +27,7 @@ use std::sync::Arc;
 /// Mean bound per document of a corpus under a model
 ///
 /// Beside it stands how likely the documents are if words are independent, each with the frequency that it has in these documents: the best
-/// that a model without topics can do. With --given the bound is one of the documents and the given states together.
+/// that a model without topics can do. Of a baseline (`noisyor baseline`) it prints the mean score, and what that is. With --given the bound is one of the documents and the given states together.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor eval run documents.jsonl --bound full --per-doc bounds.tsv
@@ -32,7 +35,7 @@ use std::sync::Arc;
   noisyor eval run documents.jsonl --upper
   noisyor eval run --calibration=1000")]
 pub(crate) struct Args {
-    /// Model: .safetensors, .json or .tsv, or a run folder
+    /// Model: .safetensors, .json or .tsv, or a run folder, that of a baseline included
     model: PathBuf,
     /// Corpus; --calibration does without
     #[arg(required_unless_present = "calibration")]
@@ -70,6 +73,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    if let Some(file) = baseline_file(&args.model)? {
+        return of_baseline::run(&args, &file, common);
+    }
     let options = args.estep.options()?;
     let sampling = args.likelihood.map(|samples| likelihood::Options {
         samples: samples.unwrap_or(likelihood::SAMPLES),

@@ -25,6 +25,8 @@ impl Flags {
     fn of(program: &Command, running: &str) -> Self {
         let others = program.get_subcommands().filter(|command| command.get_name() != running);
         let commands = others.chain([program]).chain(program.find_subcommand(running));
+        // A command may have commands of its own.
+        let commands = commands.flat_map(|command| command.get_subcommands().chain([command]));
         let flag = |arg: &Arg| Some((arg.get_id().to_string(), format!("--{}", arg.get_long()?)));
         Self(commands.flat_map(|command| command.get_arguments().filter_map(flag)).collect())
     }

@@ -8,17 +8,20 @@ use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use noisyor::Error;
-use noisyor::corpus::Verifying;
+use noisyor::baseline::{baseline_file, load_baseline};
+use noisyor::corpus::{Docs, Verifying};
 use noisyor::estep::EStep;
-use noisyor::infer::{Inference, Job, OutputFormat, STDOUT, Shard};
+use noisyor::infer::{Inference, InferredBy, Job, OutputFormat, STDOUT, Shard};
+use noisyor::monitor::Monitor;
 use noisyor::network::load_model;
 use noisyor::posterior::{Engine, ExactEStep, Options};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
-/// Topic probabilities of every document
+/// Topic probabilities of every document; features, of a baseline
 ///
 /// q is an approximate probability that the topic is on: that of the best of a simple family of distributions (mean field), in which topics
 /// are independent. It is often too sure; --exact has the probabilities themselves, for small networks, and `noisyor posterior` bounds them for
@@ -31,7 +34,7 @@ use std::time::Instant;
   noisyor infer run documents.jsonl -o - | jq .topics
   noisyor infer run documents.corpus -o topics.parquet --shard 3/16 --resume")]
 pub(crate) struct Args {
-    /// Model: .safetensors, .json or .tsv, or a run folder
+    /// Model: .safetensors, .json or .tsv, or a run folder, that of a baseline included
     model: PathBuf,
     /// Corpus
     corpus: PathBuf,
@@ -94,6 +97,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     for written in format.beside(&output).iter().chain(Some(&output).filter(|_| !stdout)) {
         refuse_overwriting(written, [&model, &args.corpus])?;
     }
+    let task = Writing { args: &args, output, stdout, format, common };
+    if let Some(file) = baseline_file(&args.model)? {
+        return task.with_baseline(&file);
+    }
     let network = load_model(&model)?;
     let given = args.given.states(&network)?;
     let mut estep: Box<dyn EStep> = if args.exact {
@@ -105,72 +112,144 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let with_given = network.with_given(if args.exact { &[] } else { &given })?;
     let monitor = interruptible(common)?;
     let (corpus, alignment) = args.reading.read_for(&args.corpus, &network.names.tokens, common, &monitor)?;
-    corpus.give_back_pages();
-    if stdout {
-        // What was printed cannot be taken back.
-        corpus.verify_while(&monitor)?;
-    }
-    let verifying = Verifying::start(&corpus, &monitor);
-    let job = Job {
+    let by = InferredBy::Network {
         network: &with_given.network,
-        docs: alignment.docs(&corpus).with_given(with_given.network.graph.n_tokens(), &with_given.present),
-        shard: args.shard,
-        given: &with_given.on,
         options: &options,
-        threshold: args.threshold,
-        format,
-        log_odds: args.log_odds,
+        given: &with_given.on,
         is_exact: args.exact,
-        part_docs: args.part_docs.max(1),
     };
-    if !stdout {
-        common.say_replaced(&output);
-    }
-    let mut batch =
-        Inference::open(&output, job, &estep.name(), args.resume, &mut |message| common.warn(message))?;
-    let (n_docs, n_before) = (batch.n_docs(), batch.n_done_before());
-    let mut start = Instant::now();
-    let mut work = || {
-        if n_before > 0 {
-            common.say(format_args!("{n_before} of {n_docs} documents are done already"));
-            let progress = Progress::start(common, &monitor, "writing what is done", n_before as u64);
-            batch.replay(&monitor)?;
-            drop(progress);
-        }
-        start = Instant::now();
-        let _progress = Progress::start(common, &monitor, "inferring", (n_docs - n_before) as u64);
-        batch.run(estep.as_mut(), &monitor)
-    };
-    let run = verifying.finish(work());
-    let docs_per_s = |n_docs: f64| n_docs / start.elapsed().as_secs_f64().max(1e-9);
-    let docs_per_s = run.as_ref().map_or(0.0, |stats| docs_per_s(stats.n_docs));
-    let (elbo_mean, kept) = (batch.elbo_mean(), batch.kept().map(|(n, folder)| (n, folder.to_owned())));
-    let ended = run.and_then(|stats| batch.commit().map(|()| stats));
-    if let (Err(_), Some((n_parts, folder))) = (&ended, kept) {
-        common.say(format_args!(
-            "{n_parts} finished parts are in {}; the same command with --resume goes on behind them",
-            folder.display()
-        ));
-    }
-    let stats = match ended {
-        // A reader that went away has what it wanted.
-        Err(Error::Io { source, .. }) if stdout && source.kind() == ErrorKind::BrokenPipe => {
-            return Err(source.into());
-        }
-        ended => ended?,
-    };
-    common.say_estep(&stats);
-    let place = if stdout { "standard output".into() } else { output.display().to_string() };
-    common.say(format_args!("{n_docs} documents at {docs_per_s:.0}/s -> {place}"));
+    let docs = alignment.docs(&corpus).with_given(with_given.network.graph.n_tokens(), &with_given.present);
+    let name = estep.name();
+    let done = task.run((by, docs), &name, &monitor, |batch| {
+        let stats = batch.run(estep.as_mut(), &monitor)?;
+        common.say_estep(&stats);
+        Ok(())
+    })?;
     if common.json {
+        let bound = if args.exact { json!("exact") } else { json!(options.bound) };
+        let q = if args.exact { "exact" } else { "mean field" };
         print(format_args!(
             "{}\n",
             json!({
-                "docs": n_docs, "bound": if args.exact { json!("exact") } else { json!(options.bound) },
-                "q": if args.exact { "exact" } else { "mean field" }, "elbo_mean": elbo_mean, "docs_per_s": docs_per_s,
-                "output": output, "backend": estep.name(), "resumed_docs": n_before,
+                "docs": done.n_docs, "bound": bound, "q": q, "elbo_mean": done.score_mean, "docs_per_s": done.docs_per_s,
+                "output": task.output, "backend": name, "resumed_docs": done.n_before,
             })
         ))?;
     }
     Ok(())
+}
+
+/// An output that is to be written.
+struct Writing<'a> {
+    args: &'a Args,
+    output: PathBuf,
+    stdout: bool,
+    format: OutputFormat,
+    common: &'a Common,
+}
+
+/// What came of it.
+struct Done {
+    n_docs: usize,
+    /// Documents that earlier runs had done.
+    n_before: usize,
+    score_mean: Option<f64>,
+    docs_per_s: f64,
+}
+
+impl Writing<'_> {
+    /// Features of a baseline.
+    fn with_baseline(&self, file: &Path) -> Result<()> {
+        let Self { args, common, .. } = *self;
+        for (option, is_given) in
+            [("--exact", args.exact), ("--given", args.given.is_given()), ("--log-odds", args.log_odds)]
+        {
+            if is_given {
+                let message = format!("{option} is for networks; a baseline has features and no topics");
+                return Err(Error::Usage(message).into());
+            }
+        }
+        let baseline = load_baseline(file)?;
+        let monitor = interruptible(common)?;
+        let tokens = &baseline.names.tokens;
+        let (corpus, alignment) = args.reading.read_for(&args.corpus, tokens, common, &monitor)?;
+        let (by, docs) = (InferredBy::Baseline(&baseline), alignment.docs(&corpus));
+        let done = self.run((by, docs), "cpu", &monitor, |batch| batch.run_baseline(&monitor))?;
+        if common.json {
+            print(format_args!(
+                "{}\n",
+                json!({
+                    "docs": done.n_docs, "baseline": baseline.model.name(), "score": baseline.model.score(),
+                    "score_of": baseline.model.score_of(), "score_mean": done.score_mean, "docs_per_s": done.docs_per_s,
+                    "output": self.output, "resumed_docs": done.n_before,
+                })
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what `compute` computes.
+    fn run(
+        &self,
+        (by, docs): (InferredBy<'_>, Docs<'_>),
+        backend: &str,
+        monitor: &Arc<Monitor>,
+        mut compute: impl FnMut(&mut Inference<'_>) -> noisyor::Result<()>,
+    ) -> Result<Done> {
+        let Self { args, ref output, stdout, format, common } = *self;
+        let corpus = docs.corpus();
+        corpus.give_back_pages();
+        if stdout {
+            // What was printed cannot be taken back.
+            corpus.verify_while(monitor)?;
+        }
+        let verifying = Verifying::start(corpus, monitor);
+        let job = Job {
+            by,
+            docs,
+            shard: args.shard,
+            threshold: args.threshold,
+            format,
+            log_odds: args.log_odds,
+            part_docs: args.part_docs.max(1),
+        };
+        if !stdout {
+            common.say_replaced(output);
+        }
+        let mut batch =
+            Inference::open(output, job, backend, args.resume, &mut |message| common.warn(message))?;
+        let (n_docs, n_before) = (batch.n_docs(), batch.n_done_before());
+        let mut start = Instant::now();
+        let mut work = || {
+            if n_before > 0 {
+                common.say(format_args!("{n_before} of {n_docs} documents are done already"));
+                let progress = Progress::start(common, monitor, "writing what is done", n_before as u64);
+                batch.replay(monitor)?;
+                drop(progress);
+            }
+            start = Instant::now();
+            let _progress = Progress::start(common, monitor, "inferring", (n_docs - n_before) as u64);
+            compute(&mut batch)
+        };
+        let run = verifying.finish(work());
+        let docs_per_s = (n_docs - n_before) as f64 / start.elapsed().as_secs_f64().max(1e-9);
+        let (score_mean, kept) = (batch.elbo_mean(), batch.kept().map(|(n, folder)| (n, folder.to_owned())));
+        let ended = run.and_then(|()| batch.commit());
+        if let (Err(_), Some((n_parts, folder))) = (&ended, kept) {
+            common.say(format_args!(
+                "{n_parts} finished parts are in {}; the same command with --resume goes on behind them",
+                folder.display()
+            ));
+        }
+        match ended {
+            // A reader that went away has what it wanted.
+            Err(Error::Io { source, .. }) if stdout && source.kind() == ErrorKind::BrokenPipe => {
+                return Err(source.into());
+            }
+            ended => ended?,
+        }
+        let place = if stdout { "standard output".into() } else { output.display().to_string() };
+        common.say(format_args!("{n_docs} documents at {docs_per_s:.0}/s -> {place}"));
+        Ok(Done { n_docs, n_before, score_mean, docs_per_s })
+    }
 }

@@ -1,5 +1,6 @@
 //! The command line: arguments as typed, one file per command. Calls the library and prints what it tells.
 
+mod baseline;
 mod bench;
 mod calibration;
 mod check;
@@ -61,6 +62,7 @@ enum Command {
     Corpus(corpus::Args),
     Graph(graph::Args),
     Moments(Box<moments::Args>),
+    Baseline(Box<baseline::Args>),
     Plan(Box<plan::Args>),
     Watch(watch::Args),
     Compare(compare::Args),
@@ -104,6 +106,7 @@ pub(crate) fn run() -> Result<()> {
         Command::Corpus(args) => corpus::run(args, &common),
         Command::Graph(args) => graph::run(args, &common),
         Command::Moments(args) => moments::run(*args, &common),
+        Command::Baseline(args) => baseline::run(*args, &common),
         Command::Plan(args) => plan::run(*args, &common),
         Command::Watch(args) => watch::run(args, &common),
         Command::Compare(args) => compare::run(args, &common),

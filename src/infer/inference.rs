@@ -1,15 +1,16 @@
 //! Documents from the E-step to a file: the E-step computes, the calling thread selects topics, a thread of its own
 //! writes. What is finished is kept in parts until the output is in place.
 
-use super::output::{OutputFormat, STDOUT, Subject, TopicWriter};
+use super::output::{Kind, OutputFormat, STDOUT, Subject, TopicWriter};
 use super::parts::{Manifest, Parts};
 use super::records::{Records, Selection, TopicQ};
 use super::{Shard, Task};
+use crate::baseline::{self, Trained};
 use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Stats};
 use crate::files::folder_of;
-use crate::network::{Network, fingerprint};
+use crate::network::{Names, Network, fingerprint};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -26,26 +27,48 @@ const PIECES_AHEAD: usize = 64;
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The model.
-    pub network: &'a Network,
+    pub by: InferredBy<'a>,
     /// The documents.
     pub docs: Docs<'a>,
     /// Which of them; all, if none is given.
     pub shard: Option<Shard>,
-    /// Topics that are given as on and written as such; the network and the documents know of them
-    /// ([`Network::with_given`](crate::Network::with_given)).
-    pub given: &'a [u32],
-    /// How the E-step is run.
-    pub options: &'a EStepOptions,
-    /// Topics below this are left out.
+    /// Topics or features below this are left out.
     pub threshold: f32,
     /// How topics are written.
     pub format: OutputFormat,
     /// Whether log-odds are written instead of probabilities.
     pub log_odds: bool,
-    /// Whether q is exact, as of [`ExactEStep`](crate::posterior::ExactEStep), and not of mean field: it is said in files that can.
-    pub is_exact: bool,
     /// Documents of a part.
     pub part_docs: usize,
+}
+
+/// What documents are described by.
+#[derive(Clone, Copy)]
+pub enum InferredBy<'a> {
+    /// Topics of a network.
+    Network {
+        /// The network.
+        network: &'a Network,
+        /// How the E-step is run.
+        options: &'a EStepOptions,
+        /// Topics that are given as on and written as such; the network and the documents know of them
+        /// ([`Network::with_given`](crate::Network::with_given)).
+        given: &'a [u32],
+        /// Whether q is exact, as of [`ExactEStep`](crate::posterior::ExactEStep), and not of mean field: it is said in files that can.
+        is_exact: bool,
+    },
+    /// Features of a baseline.
+    Baseline(&'a Trained),
+}
+
+impl<'a> InferredBy<'a> {
+    /// Names of what is written.
+    fn names(&self) -> &'a Names {
+        match self {
+            Self::Network { network, .. } => &network.names,
+            Self::Baseline(baseline) => &baseline.names,
+        }
+    }
 }
 
 impl Job<'_> {
@@ -59,10 +82,16 @@ impl Job<'_> {
     fn manifest(&self, backend: &str) -> Manifest<'_> {
         Manifest {
             noisyor: env!("CARGO_PKG_VERSION"),
-            model: fingerprint(self.network),
+            model: match self.by {
+                InferredBy::Network { network, .. } => fingerprint(network),
+                InferredBy::Baseline(baseline) => baseline.fingerprint.clone(),
+            },
             corpus: format!("{:016x}", self.docs.corpus().fingerprint()),
             documents: self.docs.n_docs(),
-            options: self.options,
+            options: match self.by {
+                InferredBy::Network { options, .. } => Some(options),
+                InferredBy::Baseline(_) => None,
+            },
             threshold: self.threshold,
             format: self.format,
             log_odds: self.log_odds,
@@ -76,7 +105,8 @@ impl Job<'_> {
 pub struct Inference<'a> {
     job: Job<'a>,
     range: Range<usize>,
-    params: Params,
+    /// Derived of a network's weights.
+    params: Option<Params>,
     /// Dropped before the folder that it may be written in.
     writing: Writing<'a>,
     /// None where a part would hold all documents, and on standard output.
@@ -98,22 +128,22 @@ impl<'a> Inference<'a> {
         resume: bool,
         warn: &mut dyn FnMut(&str),
     ) -> Result<Self> {
-        let Job { network, docs, options, .. } = job;
-        let (range, n_topics) = (job.range(), network.graph.n_topics());
-        let params = Params::derive(&network.graph, &network.weights, options.bound)?;
+        let (range, names) = (job.range(), job.by.names());
+        let (params, kind) = match job.by {
+            InferredBy::Network { network, options, is_exact, .. } => {
+                let params = Params::derive(&network.graph, &network.weights, options.bound)?;
+                (Some(params), Kind::Topics { bound: (!is_exact).then_some(options.bound) })
+            }
+            InferredBy::Baseline(baseline) => (None, Kind::Features { score: baseline.model.score() }),
+        };
         // Behind a link, all is done beside what it leads to.
         let stdout = output == Path::new(STDOUT);
         let output = &output.canonicalize().ok().filter(|_| !stdout).unwrap_or_else(|| output.to_owned());
         let folder = Parts::folder_of(output);
-        let subject = Subject {
-            names: &network.names,
-            corpus: docs.corpus(),
-            n_docs: range.len(),
-            bound: (!job.is_exact).then_some(options.bound),
-            log_odds: job.log_odds,
-        };
+        let subject =
+            Subject { names, corpus: job.docs.corpus(), n_docs: range.len(), kind, log_odds: job.log_odds };
         let parts = if !stdout && (range.len() > job.part_docs || folder.exists()) {
-            Some(Parts::open(folder, &job.manifest(backend), resume, &range, n_topics, warn)?)
+            Some(Parts::open(folder, &job.manifest(backend), resume, &range, names.topics.len(), warn)?)
         } else {
             None
         };
@@ -162,23 +192,54 @@ impl<'a> Inference<'a> {
         Ok(())
     }
 
-    /// Computes what is missing and writes all that is not written yet. The sums are those of the documents that were computed.
+    /// Computes what is missing with a network, and writes all that is not written yet. The sums are those of the documents that were
+    /// computed.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] where the output cannot be written; else as [`run`](super::run).
     pub fn run(&mut self, estep: &mut dyn EStep, monitor: &Monitor) -> Result<Stats> {
-        let Self { job, range, params, parts, writing, .. } = self;
-        let (job, parts, begin) = (&*job, parts.as_ref(), writing.next);
-        let (to_writer, pieces) = sync_channel(PIECES_AHEAD);
-        std::thread::scope(|scope| {
-            let writing = scope.spawn(move || writing.take_all(&pieces, job, parts));
-            let computed = compute(job, begin..range.end, params, parts, estep, monitor, to_writer);
-            match writing.join() {
-                Ok(written) => written.and(computed),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        })
+        let (InferredBy::Network { network, options, given, .. }, Some(params)) = (self.job.by, &self.params)
+        else {
+            return Err(Error::Usage("a baseline has no E-step".into()));
+        };
+        let (docs, n_topics) = (self.job.docs, network.graph.n_topics());
+        let mut selection = Selection::new(self.job.threshold, params, n_topics, given);
+        let task = Task { network, params, docs, options, monitor };
+        let mut stats = Stats::default();
+        let mut describe = |range: Range<usize>, each: &mut Each<'_>| {
+            let mut sink = |results: &DocResults<'_>| {
+                (0..results.n_docs()).try_for_each(|at| each(results.elbo[at], selection.select(results, at)))
+            };
+            stats.merge(&task.run_range(range, estep, Some(&mut sink))?);
+            Ok(())
+        };
+        write_all(&self.job, &self.range, self.parts.as_ref(), &mut self.writing, &mut describe, monitor)?;
+        Ok(stats)
+    }
+
+    /// The same with a baseline.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the output cannot be written, [`Error::Interrupted`] where the monitor says stop, documents with unknown tokens that
+    /// the model does not take.
+    pub fn run_baseline(&mut self, monitor: &Monitor) -> Result<()> {
+        let InferredBy::Baseline(Trained { model, .. }) = self.job.by else {
+            return Err(Error::Usage("a network needs an E-step".into()));
+        };
+        let (docs, threshold, mut kept) = (self.job.docs, self.job.threshold, Vec::new());
+        let mut describe = |range: Range<usize>, each: &mut Each<'_>| {
+            let doc_ixs: Vec<u32> = (range.start as u32..range.end as u32).collect();
+            baseline::describe(model.as_ref(), &docs, &doc_ixs, monitor, |_, score, features| {
+                let features = features.iter().zip(0..).map(|(&q, topic)| TopicQ { topic, q });
+                kept.clear();
+                kept.extend(features.filter(|feature| feature.q >= threshold));
+                kept.sort_unstable_by(TopicQ::strongest_first);
+                each(score, &kept)
+            })
+        };
+        write_all(&self.job, &self.range, self.parts.as_ref(), &mut self.writing, &mut describe, monitor)
     }
 
     /// Puts the output in place; then the parts are no longer needed.
@@ -199,20 +260,44 @@ enum Piece {
     Kept(usize),
 }
 
-/// Sends all documents of a range to the writer: finished parts as they are, the E-step's results between them.
-fn compute(
+/// Takes a document's score and what describes it.
+type Each<'a> = dyn FnMut(f64, &[TopicQ]) -> Result<()> + 'a;
+
+/// Computes the documents of a range, in order.
+type Describe<'a> = dyn FnMut(Range<usize>, &mut Each<'_>) -> Result<()> + 'a;
+
+/// Computes on this thread while another one writes.
+fn write_all(
     job: &Job<'_>,
-    range: Range<usize>,
-    params: &Params,
+    range: &Range<usize>,
     parts: Option<&Parts>,
-    estep: &mut dyn EStep,
+    writing: &mut Writing<'_>,
+    describe: &mut Describe<'_>,
+    monitor: &Monitor,
+) -> Result<()> {
+    let begin = writing.next;
+    let (to_writer, pieces) = sync_channel(PIECES_AHEAD);
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(move || writing.take_all(&pieces, job, parts));
+        let computed = compute(begin..range.end, parts, describe, monitor, to_writer);
+        match writing.join() {
+            Ok(written) => written.and(computed),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Sends all documents of a range to the writer: finished parts as they are, what is computed between them.
+fn compute(
+    range: Range<usize>,
+    parts: Option<&Parts>,
+    describe: &mut Describe<'_>,
     monitor: &Monitor,
     to_writer: SyncSender<Piece>,
-) -> Result<Stats> {
+) -> Result<()> {
     // A writer that is gone says itself why.
     let send = |piece| to_writer.send(piece).map_err(|_| Error::Interrupted);
-    let mut selection = Selection::new(job.threshold, params, job.network.graph.n_topics(), job.given);
-    let (mut stats, mut next) = (Stats::default(), range.start);
+    let mut next = range.start;
     while next < range.end {
         monitor.go_on()?;
         if let Some(n_docs) = parts.and_then(|parts| parts.docs_at(next)) {
@@ -222,22 +307,17 @@ fn compute(
         }
         let end = parts.and_then(|parts| parts.next_behind(next)).unwrap_or(range.end);
         let mut records = Records::default();
-        let mut sink = |results: &DocResults<'_>| {
-            for at in 0..results.n_docs() {
-                records.push(results.elbo[at], selection.select(results, at));
-                if records.n_bytes() >= PIECE_BYTES {
-                    send(Piece::Computed(std::mem::take(&mut records)))?;
-                }
+        describe(next..end, &mut |score, topics| {
+            records.push(score, topics);
+            if records.n_bytes() >= PIECE_BYTES {
+                send(Piece::Computed(std::mem::take(&mut records)))?;
             }
             Ok(())
-        };
-        let Job { network, docs, options, .. } = *job;
-        let task = Task { network, params, docs, options, monitor };
-        stats.merge(&task.run_range(next..end, estep, Some(&mut sink))?);
+        })?;
         send(Piece::Computed(records))?;
         next = end;
     }
-    Ok(stats)
+    Ok(())
 }
 
 /// The writer's side.

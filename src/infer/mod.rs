@@ -7,7 +7,7 @@ mod parts;
 mod records;
 mod shard;
 
-pub use inference::{Inference, Job};
+pub use inference::{Inference, InferredBy, Job};
 #[cfg(feature = "parquet")]
 pub(crate) use output::parquet;
 pub use output::{OutputFormat, STDOUT, tsv_field};

@@ -31,7 +31,7 @@ pub(super) struct Manifest<'a> {
     pub(super) corpus: String,
     pub(super) documents: usize,
     #[serde(flatten)]
-    pub(super) options: &'a EStepOptions,
+    pub(super) options: Option<&'a EStepOptions>,
     pub(super) threshold: f32,
     pub(super) format: OutputFormat,
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -11,6 +11,13 @@ pub(super) struct TopicQ {
     pub(super) q: f32,
 }
 
+impl TopicQ {
+    /// Of equal ones that of the smaller number.
+    pub(super) fn strongest_first(a: &Self, b: &Self) -> std::cmp::Ordering {
+        b.q.total_cmp(&a.q).then(a.topic.cmp(&b.topic))
+    }
+}
+
 /// Consecutive documents.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Records {
@@ -121,7 +128,7 @@ impl Selection {
             self.topics.extend(outside);
             topics.iter().for_each(|&topic| self.is_inside[topic as usize] = false);
         }
-        self.topics.sort_unstable_by(|a, b| b.q.total_cmp(&a.q).then(a.topic.cmp(&b.topic)));
+        self.topics.sort_unstable_by(TopicQ::strongest_first);
         &self.topics
     }
 }

@@ -11,7 +11,7 @@ const LEAST: f32 = 1e-4;
 
 /// A mixture as documents are compared with it.
 #[derive(Debug, Default)]
-pub(super) struct Scores {
+pub(crate) struct Scores {
     /// Components, padded to whole vectors.
     width: usize,
     /// l_kt, token by token.
@@ -39,15 +39,17 @@ pub(super) struct Responsibility {
 }
 
 impl Scores {
-    /// Of shares and probabilities, the latter component by component.
-    pub(super) fn set(&mut self, shares: &[f64], p: &[f64], n_tokens: usize) {
+    /// Of shares and probabilities, the latter component by component. Columns behind those of the tokens are their shadows: where a token
+    /// is unknown, `-log(1 - P_kt)` takes back what c_k has of it.
+    pub(super) fn set(&mut self, shares: &[f64], p: &[f64], n_tokens: usize, n_columns: usize) {
         let (n_components, width) = (shares.len(), shares.len().next_multiple_of(LANES));
         self.width = width;
-        self.log_odds.resize(width * n_tokens, 0.0);
-        self.log_odds.par_chunks_exact_mut(width).enumerate().for_each(|(token, row)| {
+        self.log_odds.resize(width * n_columns, 0.0);
+        self.log_odds.par_chunks_exact_mut(width).enumerate().for_each(|(column, row)| {
             for (component, log_odds) in row[..n_components].iter_mut().enumerate() {
-                let p = p[component * n_tokens + token];
-                *log_odds = (p / (1.0 - p)).ln() as f32;
+                let p = p[component * n_tokens + column % n_tokens];
+                let log = if column < n_tokens { (p / (1.0 - p)).ln() } else { -(-p).ln_1p() };
+                *log_odds = log as f32;
             }
         });
         let all_off = |p: &[f64]| p.iter().map(|p| (-p).ln_1p()).sum::<f64>();

@@ -35,19 +35,21 @@ pub fn mixture_work(n_docs: usize, options: &MixtureOptions) -> u64 {
     n_docs as u64 * (u64::from(options.iterations) + 1 + if options.smoothing.is_none() { trials } else { 0 })
 }
 
-/// What an iteration adds up: documents of each component, and of each component and token.
+/// What an iteration adds up: documents of each component, and of each component and column.
 #[derive(Debug)]
-struct Counts {
+pub(crate) struct Counts {
     docs: Vec<f64>,
     tokens: Vec<f64>,
 }
 
 /// Documents and what is known of them.
-pub(super) struct Data<'a> {
+pub(crate) struct Data<'a> {
     docs: Docs<'a>,
     items: Vec<Item>,
     n_docs: f64,
     frequency: Vec<f64>,
+    /// Tokens, and where some are unknown as many shadows that stand for them.
+    n_columns: usize,
     monitor: &'a Monitor,
 }
 
@@ -75,54 +77,45 @@ impl Mixture {
         }
         let smoothing = match options.smoothing {
             Some(smoothing) => smoothing,
-            None => choose_smoothing(docs, doc_ixs, n_tokens, options, monitor)?,
+            None => {
+                let mut doc_ixs = doc_ixs.to_vec();
+                doc_ixs.shuffle(&mut rng(options.seed, Stream::Mixture));
+                let (held_out, rest) = doc_ixs.split_at(doc_ixs.len() / HELD_OUT);
+                let data = |doc_ixs| Data::new(docs, doc_ixs, n_tokens, monitor);
+                data(rest).choose_smoothing(&data(held_out), options)?
+            }
         };
         Data::new(docs, doc_ixs, n_tokens, monitor).climb(options, smoothing, options.iterations)
     }
 }
 
-/// The smoothing under which documents held out are likeliest, of a ladder that is climbed as long as it helps.
-fn choose_smoothing(
-    docs: Docs<'_>,
-    doc_ixs: &[u32],
-    n_tokens: usize,
-    options: &MixtureOptions,
-    monitor: &Monitor,
-) -> Result<f64> {
-    let mut doc_ixs = doc_ixs.to_vec();
-    doc_ixs.shuffle(&mut rng(options.seed, Stream::Mixture));
-    let (held_out, rest) = doc_ixs.split_at(doc_ixs.len() / HELD_OUT);
-    if held_out.is_empty() {
-        return Ok(LADDER[0]);
-    }
-    let (data, held_out) =
-        (Data::new(docs, rest, n_tokens, monitor), Data::new(docs, held_out, n_tokens, monitor));
-    let (mut best, mut scores) = ((f64::NEG_INFINITY, LADDER[0]), Scores::default());
-    for smoothing in LADDER {
-        let mixture = data.climb(options, smoothing, options.iterations.min(TRIAL))?;
-        scores.set(&mixture.shares, &mixture.p, n_tokens);
-        let log_likelihood = held_out.share_out(&scores, None)?;
-        if log_likelihood <= best.0 {
-            break;
-        }
-        best = (log_likelihood, smoothing);
-    }
-    Ok(best.1)
-}
-
 impl<'a> Data<'a> {
+    /// The smoothing under which documents held out are likeliest, of a ladder that is climbed as long as it helps.
+    pub(crate) fn choose_smoothing(&self, held_out: &Self, options: &MixtureOptions) -> Result<f64> {
+        if held_out.items.is_empty() {
+            return Ok(LADDER[0]);
+        }
+        let (mut best, mut scores) = ((f64::NEG_INFINITY, LADDER[0]), Scores::default());
+        for smoothing in LADDER {
+            let mixture = self.climb(options, smoothing, options.iterations.min(TRIAL))?;
+            scores.set(&mixture.shares, &mixture.p, self.frequency.len(), self.n_columns);
+            let log_likelihood = held_out.share_out(&scores, None)?;
+            if log_likelihood <= best.0 {
+                break;
+            }
+            best = (log_likelihood, smoothing);
+        }
+        Ok(best.1)
+    }
+
     /// EM from seeds, for so many iterations at most.
     fn climb(&self, options: &MixtureOptions, smoothing: f64, iterations: u32) -> Result<Mixture> {
         let mut random = rng(options.seed, Stream::Mixture);
-        let (n_components, n_tokens) = (options.components, self.frequency.len());
-        let mut mixture = self.seeded(n_components, &mut random);
-        let mut scores = Scores::default();
-        let mut counts = Counts { docs: vec![0.0; n_components], tokens: vec![0.0; n_components * n_tokens] };
+        let mut mixture = self.seeded(options.components, &mut random);
+        let (mut scores, mut counts) = (Scores::default(), self.counts(options.components));
         let (mut n_renewals, mut was_renewed) = (0, false);
         for iteration in 0.. {
-            scores.set(&mixture.shares, &mixture.p, n_tokens);
-            mixture.log_likelihood = self.share_out(&scores, Some(&mut counts))? / self.n_docs;
-            let now = mixture.log_likelihood + self.log_prior(&mixture, smoothing) / self.n_docs;
+            let now = self.expect(&mut mixture, smoothing, &mut scores, &mut counts)?;
             let gain = now - mixture.course.last().copied().unwrap_or(f64::NEG_INFINITY);
             mixture.course.push(now);
             if iteration >= iterations || (gain < options.tolerance && !was_renewed) {
@@ -137,13 +130,47 @@ impl<'a> Data<'a> {
         Ok(mixture)
     }
 
-    pub(super) fn new(docs: Docs<'a>, doc_ixs: &[u32], n_tokens: usize, monitor: &'a Monitor) -> Self {
+    /// Documents whose unknown tokens count as absent.
+    pub(crate) fn new(docs: Docs<'a>, doc_ixs: &[u32], n_tokens: usize, monitor: &'a Monitor) -> Self {
         let frequency = token_frequency(&docs, doc_ixs, n_tokens);
-        Self { docs, items: Item::shared(&docs, doc_ixs), n_docs: doc_ixs.len() as f64, frequency, monitor }
+        let (items, n_docs) = (Item::shared(&docs, doc_ixs), doc_ixs.len() as f64);
+        Self { docs, items, n_docs, frequency, n_columns: n_tokens, monitor }
+    }
+
+    /// Documents whose unknown tokens are summed out.
+    pub(crate) fn with_unknown(
+        docs: Docs<'a>,
+        doc_ixs: &[u32],
+        n_tokens: usize,
+        monitor: &'a Monitor,
+    ) -> Self {
+        let data = Self::new(docs, doc_ixs, n_tokens, monitor);
+        match docs.has_unknown() {
+            true => Self { docs: docs.with_shadows(), n_columns: 2 * n_tokens, ..data },
+            false => data,
+        }
+    }
+
+    /// Room for what an iteration adds up.
+    pub(crate) fn counts(&self, n_components: usize) -> Counts {
+        Counts { docs: vec![0.0; n_components], tokens: vec![0.0; n_components * self.n_columns] }
+    }
+
+    /// The E-step: the mean log-likelihood and the counts; returns what EM climbs.
+    pub(crate) fn expect(
+        &self,
+        mixture: &mut Mixture,
+        smoothing: f64,
+        scores: &mut Scores,
+        counts: &mut Counts,
+    ) -> Result<f64> {
+        scores.set(&mixture.shares, &mixture.p, self.frequency.len(), self.n_columns);
+        mixture.log_likelihood = self.share_out(scores, Some(counts))? / self.n_docs;
+        Ok(mixture.log_likelihood + self.log_prior(mixture, smoothing) / self.n_docs)
     }
 
     /// Components of equal shares, each begun at a document of its own as long as there are any.
-    fn seeded(&self, n: usize, random: &mut ChaCha8Rng) -> Mixture {
+    pub(crate) fn seeded(&self, n: usize, random: &mut ChaCha8Rng) -> Mixture {
         let n_tokens = self.frequency.len();
         let mut mixture = Mixture {
             shares: vec![1.0 / n as f64; n],
@@ -171,13 +198,15 @@ impl<'a> Data<'a> {
             *p = ((1.0 - like) * share).clamp(P_RANGE.0, P_RANGE.1);
         }
         for token in self.docs.tokens(item.doc_ix as usize) {
-            let p = &mut p[token as usize];
-            *p = (*p + like).min(P_RANGE.1);
+            // Shadows are behind the tokens.
+            if let Some(p) = p.get_mut(token as usize) {
+                *p = (*p + like).min(P_RANGE.1);
+            }
         }
     }
 
     /// Begins components anew that have died; whether there were any. They have the share of one document.
-    pub(super) fn renew(&self, mixture: &mut Mixture, random: &mut ChaCha8Rng) -> bool {
+    pub(crate) fn renew(&self, mixture: &mut Mixture, random: &mut ChaCha8Rng) -> bool {
         let dead: Vec<usize> =
             (0..mixture.n_components()).filter(|&component| mixture.shares[component] < DEAD).collect();
         for &component in &dead {
@@ -196,7 +225,6 @@ impl<'a> Data<'a> {
             counts.docs.fill(0.0);
             counts.tokens.fill(0.0);
         }
-        let n_tokens = self.frequency.len();
         let mut log_p = 0.0;
         for items in self.items.chunks(SLICE) {
             let share_out = |scratch: &mut Vec<f32>, items: &[Item]| {
@@ -227,7 +255,7 @@ impl<'a> Data<'a> {
                 }
             }
             // A thread has whole components, and takes their documents in order.
-            let rows = counts.docs.par_iter_mut().zip(counts.tokens.par_chunks_exact_mut(n_tokens));
+            let rows = counts.docs.par_iter_mut().zip(counts.tokens.par_chunks_exact_mut(self.n_columns));
             rows.zip(of_component).for_each(|((docs, tokens), parts)| {
                 for (item, share) in parts {
                     *docs += share;
@@ -250,14 +278,44 @@ impl<'a> Data<'a> {
     }
 
     /// Shares and probabilities of what was counted.
-    fn step(&self, counts: &Counts, smoothing: f64, mixture: &mut Mixture) {
-        let all: f64 = counts.docs.iter().sum();
-        mixture.shares.iter_mut().zip(&counts.docs).for_each(|(share, docs)| *share = docs / all);
-        let n_tokens = self.frequency.len();
-        let rows = mixture.p.par_chunks_exact_mut(n_tokens).zip(counts.tokens.par_chunks_exact(n_tokens));
-        rows.zip(&counts.docs).for_each(|((p, tokens), docs)| {
-            for ((p, count), share) in p.iter_mut().zip(tokens).zip(&self.frequency) {
-                *p = ((count + smoothing * share) / (docs + smoothing)).clamp(P_RANGE.0, P_RANGE.1);
+    pub(crate) fn step(&self, counts: &Counts, smoothing: f64, mixture: &mut Mixture) {
+        let pseudo = Pseudo {
+            shares: 0.0,
+            on: self.frequency.iter().map(|p| smoothing * p).collect(),
+            all: smoothing,
+        };
+        counts.maximise(&pseudo, mixture);
+    }
+}
+
+/// Documents that are added to every component: to its share, those that hold each token, and all.
+pub(super) struct Pseudo {
+    pub(super) shares: f64,
+    pub(super) on: Vec<f64>,
+    pub(super) all: f64,
+}
+
+impl Counts {
+    /// The M-step, where U_kt are the documents of k in which t is unknown:
+    ///
+    /// ```text
+    /// pi_k = (N_k + a) / sum_j (N_j + a),   P_kt = (N_kt + s_t) / (N_k - U_kt + s)
+    /// ```
+    pub(super) fn maximise(&self, pseudo: &Pseudo, mixture: &mut Mixture) {
+        let all: f64 = self.docs.iter().map(|docs| docs + pseudo.shares).sum();
+        mixture
+            .shares
+            .iter_mut()
+            .zip(&self.docs)
+            .for_each(|(share, docs)| *share = (docs + pseudo.shares) / all);
+        let n_tokens = mixture.frequency.len();
+        let n_columns = self.tokens.len() / self.docs.len();
+        let rows = mixture.p.par_chunks_exact_mut(n_tokens).zip(self.tokens.par_chunks_exact(n_columns));
+        rows.zip(&self.docs).for_each(|((p, columns), docs)| {
+            let (tokens, unknown) = columns.split_at(n_tokens);
+            for (at, ((p, count), on)) in p.iter_mut().zip(tokens).zip(&pseudo.on).enumerate() {
+                let known = docs - unknown.get(at).copied().unwrap_or(0.0);
+                *p = ((count + on) / (known + pseudo.all)).clamp(P_RANGE.0, P_RANGE.1);
             }
         });
     }

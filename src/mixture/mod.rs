@@ -16,6 +16,8 @@ mod fit;
 mod tests;
 mod weights;
 
+pub(crate) use estep::Scores;
+pub(crate) use fit::Data;
 pub use fit::mixture_work;
 pub(crate) use weights::complete_layer;
 

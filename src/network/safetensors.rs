@@ -1,17 +1,14 @@
-//! Models as safetensors, the native format. The crate reads; the header is written here, because the
-//! crate's own writer puts the metadata in random order and the same model must give the same bytes.
+//! Models as safetensors, the native format.
 
 use super::file::{FORMAT, Parts, Places};
 use super::{Names, Network, fingerprint};
 use crate::error::Result;
 use crate::faults::{Faults, shown};
-use ::safetensors::tensor::Metadata;
+use crate::tensor_file::{Tensor, open, write};
 use ::safetensors::{Dtype, SafeTensors};
 use serde_json::{Value, json};
 
 const VERSION: &str = "1";
-/// What the format's readers accept.
-const MAX_HEADER: usize = 100_000_000;
 
 /// Parses a model; none where the faults leave no edges to look at.
 pub(super) fn parse(bytes: &[u8], faults: &mut Faults) -> Result<Option<Parts>> {
@@ -65,23 +62,6 @@ pub(super) fn parse(bytes: &[u8], faults: &mut Faults) -> Result<Option<Parts>> 
         malformed: Vec::new(),
         lines: Places::default(),
     }))
-}
-
-/// The header, and the tensors as views of `bytes`.
-fn open(bytes: &[u8]) -> Result<(Metadata, SafeTensors<'_>), String> {
-    let length = bytes.first_chunk().map_or(usize::MAX, |&b| u64::from_le_bytes(b) as usize);
-    let data_begin = length.saturating_add(8);
-    let header = bytes.get(8..data_begin).filter(|header| header.len() <= MAX_HEADER);
-    // The crate adds up what the header says before it compares with the file, and the sum can overflow.
-    let header: Option<Metadata> = header.and_then(|header| serde_json::from_slice(header).ok());
-    let ends =
-        header.iter().flat_map(|header| header.tensors().into_values()).map(|info| info.data_offsets.1);
-    // They come in random order: the last one is always the same.
-    if let Some(end) = ends.max().filter(|&end| end > bytes.len() - data_begin) {
-        return Err(format!("a tensor ends at byte {end} of {} bytes of data", bytes.len() - data_begin));
-    }
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
-    Ok((header.ok_or("the header cannot be read")?, tensors))
 }
 
 /// A tensor of one dimension; none where there is no such.
@@ -144,61 +124,20 @@ pub(super) fn format(network: &Network) -> Result<Vec<u8>, String> {
     let Network { graph, weights, names, training } = &rounded;
     let f32s = |values: &[f64]| values.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect::<Vec<u8>>();
     // Eight-byte numbers first: every tensor is then aligned.
+    let offsets = graph.edge_offsets().iter().flat_map(|&v| u64::from(v).to_le_bytes()).collect();
+    let parents = graph.edge_parents().iter().flat_map(|v| v.to_le_bytes()).collect();
     let tensors = [
-        (
-            "edge_offsets",
-            "U64",
-            graph.edge_offsets().iter().flat_map(|&v| u64::from(v).to_le_bytes()).collect(),
-        ),
-        ("edge_parents", "U32", graph.edge_parents().iter().flat_map(|v| v.to_le_bytes()).collect()),
-        ("edge_weights", "F32", f32s(&weights.edge)),
-        ("leak", "F32", f32s(&weights.leak)),
+        Tensor::vector("edge_offsets", Dtype::U64, offsets),
+        Tensor::vector("edge_parents", Dtype::U32, parents),
+        Tensor::vector("edge_weights", Dtype::F32, f32s(&weights.edge)),
+        Tensor::vector("leak", Dtype::F32, f32s(&weights.leak)),
     ];
-    let mut header = serde_json::Map::new();
-    header.insert(
-        "__metadata__".into(),
-        json!({
-            "format": FORMAT,
-            "names": Value::from(serde_json::to_string(&(&names.topics, &names.tokens)).map_err(|e| e.to_string())?),
-            "sha256": fingerprint(&rounded),
-            "training": training,
-            "version": VERSION,
-        }),
-    );
-    let mut begin = 0;
-    for (name, dtype, data) in &tensors {
-        let data: &Vec<u8> = data;
-        let end = begin + data.len();
-        let width = if *dtype == "U64" { 8 } else { 4 };
-        let info = json!({"dtype": dtype, "shape": [data.len() / width], "data_offsets": [begin, end]});
-        header.insert((*name).into(), info);
-        begin = end;
-    }
-    let mut header = serde_json::to_vec(&Value::Object(header)).map_err(|e| e.to_string())?;
-    header.resize(header.len().next_multiple_of(8), b' ');
-    if header.len() > MAX_HEADER {
-        return Err(format!(
-            "the names take {} bytes, and a safetensors header holds {MAX_HEADER} at most; use .json",
-            header.len()
-        ));
-    }
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    tensors.iter().for_each(|(_, _, data)| bytes.extend(data));
-    Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::open;
-
-    #[test]
-    fn of_several_tensors_beyond_the_end_the_last_is_told() {
-        let header = br#"{"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]},
-            "b":{"dtype":"U8","shape":[1],"data_offsets":[9,10]},"c":{"dtype":"U8","shape":[2],"data_offsets":[10,12]}}"#;
-        let bytes = [&(header.len() as u64).to_le_bytes(), &header[..], b"data"].concat();
-        for _ in 0..20 {
-            assert_eq!(open(&bytes).unwrap_err(), "a tensor ends at byte 12 of 4 bytes of data");
-        }
-    }
+    let metadata = json!({
+        "format": FORMAT,
+        "names": Value::from(serde_json::to_string(&(&names.topics, &names.tokens)).map_err(|e| e.to_string())?),
+        "sha256": fingerprint(&rounded),
+        "training": training,
+        "version": VERSION,
+    });
+    write(metadata, tensors).map_err(|e| format!("{e}; use .json"))
 }

@@ -4,48 +4,51 @@ use crate::error::{Error, Result};
 use crate::network::Graph;
 use crate::sealed::{Seal, SealedFile};
 use crate::train::State;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Goes up whenever [`State`] or anything in it changes.
-const SEAL: Seal = Seal { magic: *b"noisyorK", version: 6, what: "a checkpoint" };
+pub(super) const SEAL: Seal = Seal { magic: *b"noisyorK", version: 6, what: "a checkpoint" };
 /// Larger files are not read.
 const MAX_BYTES: u64 = 1 << 34;
 
 /// What a checkpoint holds.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Checkpoint {
+pub struct Checkpoint<S = State> {
     /// The run's config, as JSON.
     pub config: String,
     /// Bytes of metrics there were.
     pub metrics_len: u64,
     /// Where training stood.
-    pub state: State,
+    pub state: S,
 }
 
 /// The same, borrowed.
 #[derive(Serialize)]
-struct Written<'a> {
+struct Written<'a, S> {
     config: &'a str,
     metrics_len: u64,
-    state: &'a State,
+    state: &'a S,
 }
 
-impl Checkpoint {
-    /// Reads one; damaged ones are refused.
+impl<S: DeserializeOwned> Checkpoint<S> {
+    /// Reads one with this seal; damaged ones are refused.
     ///
     /// # Errors
     ///
     /// [`Error::Input`] where it is damaged or of another version, [`Error::Io`] where it
     /// cannot be read.
-    pub fn read(path: &Path) -> Result<Self> {
-        let bytes = SEAL.read(path, MAX_BYTES)?;
+    fn read(path: &Path, seal: Seal) -> Result<Self> {
+        let bytes = seal.read(path, MAX_BYTES)?;
         postcard::from_bytes(&bytes)
             .map_err(|e| Error::input(path, None, format!("not a checkpoint of this version: {e}")))
     }
+}
 
+impl Checkpoint {
     /// Refuses a state that is not one of the graph that training started from.
     ///
     /// # Errors
@@ -62,8 +65,8 @@ impl Checkpoint {
 }
 
 /// The newest checkpoint that is sound, if there is one, and what is wrong with newer ones.
-pub(super) struct Newest {
-    pub(super) sound: Option<(PathBuf, Checkpoint)>,
+pub(super) struct Newest<S> {
+    pub(super) sound: Option<(PathBuf, Checkpoint<S>)>,
     pub(super) damaged: Vec<Error>,
 }
 
@@ -71,6 +74,7 @@ pub(super) struct Newest {
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     folder: PathBuf,
+    seal: Seal,
     /// Number of the last one that is known to be good.
     last: Option<u64>,
     next: u64,
@@ -78,19 +82,19 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// A folder without any.
-    pub(super) fn none(folder: PathBuf) -> Self {
-        Self { folder, last: None, next: 1 }
+    pub(super) fn none(folder: PathBuf, seal: Seal) -> Self {
+        Self { folder, seal, last: None, next: 1 }
     }
 
     /// Opens a folder, and reads the newest that is sound. An error if there are some but none is.
-    pub(super) fn open(folder: PathBuf) -> Result<(Self, Newest)> {
+    pub(super) fn open<S: DeserializeOwned>(folder: PathBuf, seal: Seal) -> Result<(Self, Newest<S>)> {
         let mut numbers = numbers(&folder)?;
         numbers.sort_unstable();
         let next = numbers.last().map_or(1, |last| last + 1);
-        let (mut checkpoints, mut damaged) = (Self { folder, last: None, next }, Vec::new());
+        let (mut checkpoints, mut damaged) = (Self { folder, seal, last: None, next }, Vec::new());
         for &number in numbers.iter().rev() {
             let path = checkpoints.path(number);
-            match Checkpoint::read(&path) {
+            match Checkpoint::read(&path, seal) {
                 Ok(checkpoint) => {
                     checkpoints.last = Some(number);
                     return Ok((checkpoints, Newest { sound: Some((path, checkpoint)), damaged }));
@@ -108,9 +112,9 @@ impl Checkpoints {
     }
 
     /// Writes the next one; it and the one before remain. Returns its length.
-    pub(super) fn write(&mut self, config: &str, metrics_len: u64, state: &State) -> Result<u64> {
+    pub(super) fn write(&mut self, config: &str, metrics_len: u64, state: &impl Serialize) -> Result<u64> {
         let path = self.path(self.next);
-        let mut target = Target { file: SEAL.create(&path)?, fault: None };
+        let mut target = Target { file: self.seal.create(&path)?, fault: None };
         let written = postcard::to_io(&Written { config, metrics_len, state }, &mut target).map(|_| ());
         if let Err(e) = written {
             return Err(Error::io(&path, target.fault.unwrap_or_else(|| io::Error::other(e))));

@@ -3,6 +3,7 @@
 use super::backend::BackendOptions;
 use super::learning::Learning;
 use super::source::NetworkSource;
+use crate::baseline::BaselineConfig;
 use crate::corpus::CorpusSource;
 use crate::error::{Error, Result};
 use crate::train::{CheckedOptions, PriorOptions, TrainOptions};
@@ -144,16 +145,18 @@ impl RunConfig {
         options.check()
     }
 
-    /// As JSON, for people, too.
-    pub(super) fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map(|text| text + "\n").map_err(|e| Error::Usage(e.to_string()))
-    }
-
     /// From JSON that stands in a file.
     pub(super) fn from_json(text: &str, file: &Path) -> Result<Self> {
         let fault = |message: String| Error::input(file, None, message);
         let value: Value =
             serde_json::from_str(text).map_err(|e| fault(format!("the config is not JSON: {e}")))?;
+        if BaselineConfig::is_one(&value) {
+            return Err(fault(
+                "this is the run of a baseline, not of a network: 'eval', 'infer', 'compare', 'report' and 'watch' take it, \
+                 and 'baseline' with `resume` continues it"
+                    .into(),
+            ));
+        }
         match value["format"].as_u64() {
             Some(format) if format == u64::from(FORMAT) => {}
             None if value["run"]["arguments"].is_array() && value["options"].is_object() => {

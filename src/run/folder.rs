@@ -1,12 +1,15 @@
 //! The run folder: model, config, metrics, the graph that training started from, and checkpoints.
 
-use super::checkpoint::{Checkpoint, Checkpoints, Newest};
-use super::{EventFile, RunConfig, read_metrics};
+use super::checkpoint::{Checkpoint, Checkpoints, Newest, SEAL};
+use super::{EventFile, read_metrics};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::lock::{FolderLock, LOCK_FILE};
 use crate::network::{Network, load_model, save_by};
+use crate::sealed::Seal;
 use crate::train::{Metrics, State};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -35,11 +38,11 @@ pub struct RunFolder {
 
 /// What a run folder held when it was opened.
 #[derive(Debug)]
-pub struct Found {
-    /// What the run was asked to do, and what it wrote down of itself.
-    pub config: RunConfig,
+pub struct Found<S = State> {
+    /// What the run was asked to do, and what it wrote down of itself, as JSON, and the file that it is from.
+    pub config: (String, PathBuf),
     /// The newest sound checkpoint, if there is one.
-    pub checkpoint: Option<(PathBuf, Checkpoint)>,
+    pub checkpoint: Option<(PathBuf, Checkpoint<S>)>,
     /// Newer ones that are not.
     pub damaged: Vec<Error>,
 }
@@ -52,6 +55,11 @@ impl RunFolder {
     /// [`Error::Usage`] where it is not empty or another process has it, [`Error::Io`]
     /// where it cannot be made.
     pub fn create(path: Option<&Path>) -> Result<Self> {
+        Self::create_for(path, SEAL)
+    }
+
+    /// The same for checkpoints with this seal.
+    pub(crate) fn create_for(path: Option<&Path>, seal: Seal) -> Result<Self> {
         let path = match path {
             Some(path) => {
                 fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
@@ -68,7 +76,7 @@ impl RunFolder {
         files::remove_left_over(&aside);
         let file = path.join(METRICS);
         let metrics = File::create(&file).map_err(|e| Error::io(&file, e))?;
-        let checkpoints = Checkpoints::none(aside);
+        let checkpoints = Checkpoints::none(aside, seal);
         let (config, has_trained) = (String::new(), false);
         let events = None;
         Ok(Self { path, metrics, metrics_len: 0, config, checkpoints, has_trained, events, _lock: lock })
@@ -81,6 +89,11 @@ impl RunFolder {
     /// [`Error::Usage`] where it holds no run or another process has it, [`Error::Input`] where the config is damaged, [`Error::Io`] where it
     /// cannot be read.
     pub fn open(path: &Path) -> Result<(Self, Found)> {
+        Self::open_for(path, SEAL)
+    }
+
+    /// The same for checkpoints with this seal.
+    pub(crate) fn open_for<S: DeserializeOwned>(path: &Path, seal: Seal) -> Result<(Self, Found<S>)> {
         let config_path = path.join("config.json");
         if !path.join(CHECKPOINTS).is_dir() && !config_path.is_file() {
             return Err(Error::Usage(format!(
@@ -92,7 +105,7 @@ impl RunFolder {
         let folder = path.join(CHECKPOINTS);
         fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
         files::remove_left_over(&folder);
-        let (checkpoints, Newest { sound: checkpoint, damaged }) = Checkpoints::open(folder)?;
+        let (checkpoints, Newest { sound: checkpoint, damaged }) = Checkpoints::open(folder, seal)?;
         let (config_path, config) = match &checkpoint {
             Some((path, checkpoint)) => (path.clone(), checkpoint.config.clone()),
             None => {
@@ -100,7 +113,7 @@ impl RunFolder {
                 (config_path, String::from_utf8_lossy(&bytes).into_owned())
             }
         };
-        let parsed = RunConfig::from_json(&config, &config_path)?;
+        let found = (config.clone(), config_path);
         let file = path.join(METRICS);
         let metrics = File::options().write(true).create(true).truncate(false).open(&file);
         let metrics = metrics.map_err(|e| Error::io(&file, e))?;
@@ -108,7 +121,7 @@ impl RunFolder {
         let (path, has_trained, events) = (path.to_owned(), true, None);
         let folder =
             Self { path, metrics, metrics_len, config, checkpoints, has_trained, events, _lock: lock };
-        Ok((folder, Found { config: parsed, checkpoint, damaged }))
+        Ok((folder, Found { config: found, checkpoint, damaged }))
     }
 
     /// Drops the metrics that came after the checkpoint, as these evaluations will come again. Returns whether all others are there.
@@ -139,7 +152,7 @@ impl RunFolder {
     }
 
     /// Where files are while they are written: what a killed run leaves there is nobody else's.
-    fn aside(&self) -> PathBuf {
+    pub(crate) fn aside(&self) -> PathBuf {
         self.path.join(CHECKPOINTS)
     }
 
@@ -153,8 +166,8 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::Io`] where it cannot be written.
-    pub fn write_config(&mut self, config: &RunConfig) -> Result<()> {
-        self.config = config.to_json()?;
+    pub fn write_config(&mut self, config: &impl Serialize) -> Result<()> {
+        self.config = serde_json::to_string_pretty(config).map_err(|e| Error::Usage(e.to_string()))? + "\n";
         files::replace_by(&self.aside(), &self.path.join("config.json"), self.config.as_bytes())
     }
 
@@ -210,10 +223,16 @@ impl RunFolder {
     ///
     /// [`Error::Io`] where it cannot be written.
     pub fn write_metrics(&mut self, metrics: &Metrics) -> Result<()> {
+        self.write_line(metrics)?;
+        self.events.as_mut().map_or(Ok(()), |events| events.write(metrics))
+    }
+
+    /// Adds a line of metrics of any kind.
+    pub(crate) fn write_line(&mut self, metrics: &impl Serialize) -> Result<()> {
         let line = serde_json::to_string(metrics).map_err(|e| Error::Usage(e.to_string()))? + "\n";
         self.metrics.write_all(line.as_bytes()).map_err(|e| self.metrics_fault(e))?;
         self.metrics_len += line.len() as u64;
-        self.events.as_mut().map_or(Ok(()), |events| events.write(metrics))
+        Ok(())
     }
 
     /// Writes a checkpoint; returns its length.
@@ -222,8 +241,13 @@ impl RunFolder {
     ///
     /// [`Error::Io`] where it cannot be written.
     pub fn save_checkpoint(&mut self, state: &State) -> Result<u64> {
+        self.save_state(state, state.step() > 0 || state.partial_docs() > 0)
+    }
+
+    /// Writes a state of any kind; `has_trained`: it is more than the start.
+    pub(crate) fn save_state(&mut self, state: &impl Serialize, has_trained: bool) -> Result<u64> {
         self.metrics.sync_data().map_err(|e| self.metrics_fault(e))?;
-        self.has_trained |= state.step() > 0 || state.partial_docs() > 0;
+        self.has_trained |= has_trained;
         self.checkpoints.write(&self.config, self.metrics_len, state)
     }
 

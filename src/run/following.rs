@@ -132,7 +132,7 @@ impl FollowedMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estep::Bound;
+    use crate::train::FigureKind;
     use std::io::Write;
 
     fn line(step: u64) -> String {
@@ -140,7 +140,7 @@ mod tests {
             step,
             epoch: step as f64,
             seconds: 1.5 * step as f64,
-            bound: Bound::Tail,
+            bound: FigureKind::Tail,
             train_elbo: None,
             valid_elbo: Some(-1.0),
             n_edges: 1,

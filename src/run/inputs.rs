@@ -59,7 +59,7 @@ pub fn token_names(corpus: &Corpus) -> Vec<String> {
 }
 
 /// Reads a corpus, or takes one that is in memory, for a network with these tokens if they are known already.
-pub(super) fn read_corpus(
+pub(crate) fn read_corpus(
     source: &CorpusSource,
     given: Option<Corpus>,
     known: Option<&[String]>,
@@ -181,7 +181,7 @@ fn trained_docs(model: &Network) -> Option<f64> {
 }
 
 /// Refuses another corpus than a run was trained on.
-pub(super) fn refuse_other_corpus(before: &str, corpus: &Corpus, name: &Path, remedy: &str) -> Result<()> {
+pub(crate) fn refuse_other_corpus(before: &str, corpus: &Corpus, name: &Path, remedy: &str) -> Result<()> {
     let now = format!("{:016x}", corpus.fingerprint());
     if before.is_empty() || before == now {
         return Ok(());

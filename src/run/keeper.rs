@@ -1,16 +1,14 @@
 //! When checkpoints are written.
 
 use super::config::CheckpointRule;
-use super::folder::RunFolder;
 use super::observer::{Level, Observer};
 use crate::corpus::Corpus;
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::train::State;
 use std::time::{Duration, Instant};
 
 /// Writes checkpoints when they are due.
-pub(super) struct Keeper {
+pub(crate) struct Keeper {
     rule: CheckpointRule,
     /// When the last one was written, and after how many steps; none if there is none yet.
     last: Option<(Instant, u64)>,
@@ -22,19 +20,19 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// `steps` is where the newest checkpoint stands, if there is one.
-    pub(super) fn new(rule: CheckpointRule, steps: Option<u64>, changed: bool) -> Self {
+    pub(crate) fn new(rule: CheckpointRule, steps: Option<u64>, changed: bool) -> Self {
         Self { rule, last: steps.map(|steps| (Instant::now(), steps)), moved: false, changed }
     }
 
-    /// Looks whether a checkpoint is due, and writes it.
+    /// Looks whether a checkpoint is due after so many steps, and has it written; `last`: training stops here. `save` returns its length.
     ///
     /// What was computed from a corpus that may yet turn out to be damaged is not kept.
-    pub(super) fn look(
+    pub(crate) fn look(
         &mut self,
-        folder: &mut RunFolder,
-        (state, last): (&State, bool),
+        (step, last): (u64, bool),
         (corpus, monitor): (&Corpus, &Monitor),
         observer: &mut dyn Observer,
+        save: impl FnOnce() -> Result<u64>,
     ) -> Result<()> {
         while last && !corpus.is_verified() && monitor.go_on().is_ok() {
             std::thread::sleep(Duration::from_millis(10));
@@ -48,7 +46,7 @@ impl Keeper {
             // The first state of a run that is resumed is the one it was read from.
             _ if !self.moved => false,
             _ if last => true,
-            (Some((_, then)), CheckpointRule::Steps(steps)) => state.step() >= then.saturating_add(steps),
+            (Some((_, then)), CheckpointRule::Steps(steps)) => step >= then.saturating_add(steps),
             (Some((then, _)), CheckpointRule::Minutes(minutes)) => {
                 then.elapsed().as_secs_f64() >= 60.0 * minutes
             }
@@ -57,11 +55,11 @@ impl Keeper {
         if due {
             self.changed = false;
             let begun = Instant::now();
-            let n_bytes = folder.save_checkpoint(state)?;
+            let n_bytes = save()?;
             let (mb, seconds) = (n_bytes as f64 / 1e6, begun.elapsed().as_secs_f64());
-            let message = format!("checkpoint at step {}: {mb:.1} MB in {seconds:.2} s", state.step());
+            let message = format!("checkpoint at step {step}: {mb:.1} MB in {seconds:.2} s");
             observer.says(Level::Detail, &message);
-            self.last = Some((Instant::now(), state.step()));
+            self.last = Some((Instant::now(), step));
         }
         Ok(())
     }

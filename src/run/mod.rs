@@ -46,8 +46,12 @@ pub use evaluate::{Figures, estep_summary};
 pub use folder::{Found, RunFolder};
 pub use following::{FollowedMetrics, Growth};
 pub use inputs::{Given, token_names};
+pub(crate) use inputs::{read_corpus, refuse_other_corpus};
+pub(crate) use keeper::Keeper;
 pub use learning::{Choice, EveryParent, LearnedGraph, Learning};
+pub(crate) use observer::staged;
 pub use observer::{Level, Observer, Stage, Warner};
+pub(crate) use record::read_config_text;
 pub use record::{RunRecord, read_config, read_metrics};
 pub use resume::Changes;
 pub use source::NetworkSource;
@@ -63,8 +67,7 @@ use crate::network::{Init, Network};
 use crate::plan::Device;
 use crate::train::{Begin, CheckedOptions, Event, Outcome, State, train_parts};
 use finish::{finished, model_of};
-use inputs::{Inputs, refuse_other_corpus};
-use keeper::Keeper;
+use inputs::Inputs;
 use memory::MemoryLimit;
 use resume::Resumed;
 use start::{Start, Working};
@@ -287,7 +290,9 @@ impl Run {
                     folder.write_events(config.tensorboard)?;
                 }
                 Event::Safe { state, last } => {
-                    keeper.look(folder, (state, last), (&inputs.corpus, monitor), observer)?;
+                    let documents = (&inputs.corpus, &**monitor);
+                    keeper
+                        .look((state.step(), last), documents, observer, || folder.save_checkpoint(state))?;
                 }
                 Event::Refined { .. } => {}
                 Event::Evaluated { metrics, best, graph, weights } => {

@@ -18,6 +18,10 @@ pub enum Stage {
     FittingMixture,
     /// Moments are counted to start from.
     CountingMoments,
+    /// A baseline gets ready: structure, settings, a start.
+    StartingBaseline,
+    /// A baseline is fitted.
+    FittingBaseline,
     /// Bounds are computed.
     Evaluating,
 }
@@ -57,7 +61,7 @@ pub trait Observer {
 impl Observer for () {}
 
 /// Runs a stage and tells its begin and end.
-pub(super) fn staged<T>(
+pub(crate) fn staged<T>(
     observer: &mut dyn Observer,
     stage: Stage,
     work: impl Into<Option<u64>>,

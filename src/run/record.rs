@@ -49,6 +49,12 @@ impl RunRecord {
 ///
 /// [`Error::Input`] where it is none of a run, [`Error::Io`] where it cannot be read.
 pub fn read_config(path: &Path) -> Result<RunConfig> {
+    let (text, file) = read_config_text(path)?;
+    RunConfig::from_json(&text, &file)
+}
+
+/// `config.json` of a run folder of any kind, and its path.
+pub(crate) fn read_config_text(path: &Path) -> Result<(String, PathBuf)> {
     let file = path.join("config.json");
     if !file.is_file() {
         let message =
@@ -56,7 +62,7 @@ pub fn read_config(path: &Path) -> Result<RunConfig> {
         return Err(Error::Usage(message));
     }
     let bytes = files::read(&file, MAX_CONFIG)?;
-    RunConfig::from_json(&String::from_utf8_lossy(&bytes), &file)
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), file))
 }
 
 /// The evaluations of a run folder so far. A last line without an end is still being written.

@@ -80,7 +80,8 @@ impl Changes {
 impl Resumed {
     /// Opens the run's folder.
     pub(super) fn open(run: &Path, changes: Changes, observer: &mut dyn Observer) -> Result<Self> {
-        let (folder, Found { mut config, checkpoint, damaged }) = RunFolder::open(run)?;
+        let (folder, Found { config: (config, config_path), checkpoint, damaged }) = RunFolder::open(run)?;
+        let mut config = RunConfig::from_json(&config, &config_path)?;
         for damage in &damaged {
             observer.says(Level::Warning, &format!("{damage}; the one before it is used"));
         }

@@ -1,8 +1,11 @@
 //! What training tells while it runs.
 
+use crate::baseline::Score;
+use crate::estep::Bound;
 use serde::{Deserialize, Serialize};
 
-/// One evaluation: a line of `metrics.jsonl`.
+/// One evaluation: a line of `metrics.jsonl`. That of a baseline ([`crate::baseline`]) is read as one, too: its scores are then in place of
+/// bounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     /// Weight steps taken.
@@ -11,13 +14,17 @@ pub struct Metrics {
     pub epoch: f64,
     /// Wall time since the start.
     pub seconds: f64,
-    /// Which bound the figures are.
-    pub bound: crate::estep::Bound,
+    /// What the figures are.
+    #[serde(alias = "score")]
+    pub bound: FigureKind,
     /// Mean bound of the documents trained on since the last evaluation, each at the weights of its step.
+    #[serde(alias = "train_score")]
     pub train_elbo: Option<f64>,
     /// Mean bound of the validation documents at the current weights.
+    #[serde(alias = "valid_score")]
     pub valid_elbo: Option<f64>,
     /// Edges of the graph at that time.
+    #[serde(default)]
     pub n_edges: usize,
     /// How counts are smoothed from then on, where the documents held out decide.
     #[serde(default)]
@@ -25,7 +32,71 @@ pub struct Metrics {
     /// Training documents per second since the last evaluation.
     pub docs_per_s: f64,
     /// Positive-edge updates per second since the last evaluation.
+    #[serde(default)]
     pub edges_per_s: f64,
+}
+
+/// What the figures of an evaluation are: a bound of a network, or the score of a baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FigureKind {
+    /// The bound of that name ([`Bound`]).
+    Tail,
+    /// The bound of that name.
+    Local,
+    /// The bound of that name.
+    Full,
+    /// Log-likelihoods ([`Score`]).
+    Exact,
+    /// Bounds of a baseline.
+    Bound,
+    /// Estimated log-likelihoods.
+    Estimate,
+}
+
+impl From<Bound> for FigureKind {
+    fn from(bound: Bound) -> Self {
+        match bound {
+            Bound::Tail => Self::Tail,
+            Bound::Local => Self::Local,
+            Bound::Full => Self::Full,
+        }
+    }
+}
+
+impl From<Score> for FigureKind {
+    fn from(score: Score) -> Self {
+        match score {
+            Score::Exact => Self::Exact,
+            Score::Bound => Self::Bound,
+            Score::Estimate => Self::Estimate,
+        }
+    }
+}
+
+impl FigureKind {
+    /// In a word, as in `metrics.jsonl`; where topics were clamped for a bound, how many.
+    pub fn label(self, clamp: u32) -> String {
+        match self {
+            Self::Tail => Bound::Tail.label(clamp),
+            Self::Local => Bound::Local.label(clamp),
+            Self::Full => Bound::Full.label(clamp),
+            Self::Exact => Score::Exact.to_string(),
+            Self::Bound => Score::Bound.to_string(),
+            Self::Estimate => Score::Estimate.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for FigureKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tail | Self::Local | Self::Full => write!(f, "{} bound", self.label(0)),
+            Self::Exact => f.write_str("exact log-likelihood"),
+            Self::Bound => f.write_str("bound"),
+            Self::Estimate => f.write_str("estimated log-likelihood"),
+        }
+    }
 }
 
 /// What happens.

@@ -18,9 +18,10 @@ mod trainer;
 
 pub use crate::batch::SLICE_DOCS;
 pub(crate) use counts::Ledger;
-pub use event::{Event, Metrics, RefineStage};
+pub use event::{Event, FigureKind, Metrics, RefineStage};
 pub use freeze::Freeze;
 pub use options::{BatchSize, CheckedOptions, StepRule, TrainOptions};
+pub(crate) use patience::Patience;
 pub use prior::{Prior, PriorOptions};
 pub use refine::RefineOptions;
 pub use renew::RenewOptions;

@@ -11,7 +11,7 @@ const GAIN: f64 = 2e-4;
 /// Of few documents held out one alone, of which a word has lost its last explanation, moves the bound down by more than an epoch
 /// moves it up. So a bound that climbs out of a dip at the pace of a gain is waited for: such evaluations do not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// Evaluations that count against it, since the last gain.
     idle: u32,
     /// The bounds at the last gain and at the last evaluation.
@@ -21,7 +21,7 @@ pub(super) struct Patience {
 
 impl Patience {
     /// Counts an evaluation, where so many idle ones end the training. Where nothing is held out each is a gain.
-    pub(super) fn count(&mut self, bound: Option<f64>, most: u32) {
+    pub(crate) fn count(&mut self, bound: Option<f64>, most: u32) {
         let gains = |share: f64, before: Option<f64>| match (bound, before) {
             (Some(now), Some(before)) => now - before > share * before.abs(),
             _ => true,
@@ -36,7 +36,7 @@ impl Patience {
     }
 
     /// Whether training is to stop after so many idle evaluations; with 0 it never is.
-    pub(super) fn is_over(&self, most: u32) -> bool {
+    pub(crate) fn is_over(&self, most: u32) -> bool {
         most > 0 && self.idle >= most
     }
 }

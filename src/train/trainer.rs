@@ -459,7 +459,7 @@ impl<'a> Trainer<'a> {
             step: state.step,
             epoch: state.epoch(self.n_batches),
             seconds: seconds_now,
-            bound: self.options.estep.bound,
+            bound: self.options.estep.bound.into(),
             train_elbo,
             valid_elbo,
             n_edges: state.graph.n_edges(),

@@ -23,7 +23,7 @@ pub(super) struct UpdateArgs {
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Checkpoints")]
-pub(super) struct CheckpointArgs {
+pub(in crate::cli) struct CheckpointArgs {
     /// Minutes between checkpoints; there is always one at the start, at the end, and when training is stopped
     #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = parse_minutes)]
     checkpoint_minutes: f64,
@@ -38,7 +38,7 @@ fn parse_minutes(text: &str) -> Result<f64, String> {
 }
 
 impl CheckpointArgs {
-    pub(super) fn rule(&self) -> CheckpointRule {
+    pub(in crate::cli) fn rule(&self) -> CheckpointRule {
         self.checkpoint_steps.map_or(CheckpointRule::Minutes(self.checkpoint_minutes), CheckpointRule::Steps)
     }
 }

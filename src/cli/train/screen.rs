@@ -32,6 +32,8 @@ impl Observer for Screen<'_> {
             Stage::AttachingTokens => "attaching new tokens",
             Stage::FittingMixture => "fitting a mixture",
             Stage::CountingMoments => "counting moments",
+            Stage::StartingBaseline => "preparing",
+            Stage::FittingBaseline => "fitting",
             Stage::Evaluating => "evaluating",
         };
         // Training is over when something else begins.
@@ -49,11 +51,15 @@ impl Observer for Screen<'_> {
     }
 
     fn says(&mut self, level: Level, message: &str) {
-        match level {
-            Level::Warning => self.common.warn(message),
-            Level::Info => self.common.say(message),
-            Level::Detail if self.common.verbose => self.common.say(message),
-            Level::Detail => {}
+        let message = match level {
+            Level::Warning => format!("warning: {message}"),
+            Level::Info => message.to_owned(),
+            Level::Detail if self.common.verbose => message.to_owned(),
+            Level::Detail => return,
+        };
+        match &self.progress {
+            Some(progress) => progress.line(&message),
+            None => self.common.say(message),
         }
     }
 

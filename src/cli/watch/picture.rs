@@ -19,7 +19,7 @@ pub(super) fn draw(run: &Watched, columns: usize, rows: usize) -> String {
     };
     let mut above = vec![tame(&run.path.display().to_string()).replace(['\n', '\t'], " ")];
     if let Some(metrics) = run.metrics().last() {
-        above.push(format!("{} bound, nats a document: {legend}", metrics.bound));
+        above.push(format!("{}, nats a document: {legend}", metrics.bound));
     }
     let (above, below) = (wrap(&above, columns), wrap(&figures(run), columns));
     let rows_left = rows.saturating_sub(above.len() + below.len());

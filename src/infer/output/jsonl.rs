@@ -1,6 +1,6 @@
 //! JSON lines: one document a line.
 
-use super::{DocTopics, Output, Subject, Target};
+use super::{DocTopics, Kind, Output, Subject, Target};
 use crate::error::{Error, Result};
 use serde::{Serialize, Serializer};
 use std::io::Write;
@@ -19,9 +19,18 @@ impl<'a> Jsonl<'a> {
 impl Output for Jsonl<'_> {
     fn write(&mut self, doc: &DocTopics<'_>) -> Result<()> {
         let id = self.subject.corpus.id(doc.doc_ix);
-        let topics = Some(Strengths(doc, &self.subject));
-        let (topics, log_odds) = if self.subject.log_odds { (None, topics) } else { (topics, None) };
-        let line = Line { doc: &id, elbo: doc.elbo, topics, log_odds };
+        let mut line =
+            Line { doc: &id, elbo: None, score: None, topics: None, features: None, log_odds: None };
+        let strengths = Some(Strengths(doc, &self.subject));
+        match self.subject.kind {
+            _ if self.subject.log_odds => line.log_odds = strengths,
+            Kind::Topics { .. } => line.topics = strengths,
+            Kind::Features { .. } => line.features = strengths,
+        }
+        match self.subject.kind {
+            Kind::Topics { .. } => line.elbo = Some(doc.elbo),
+            Kind::Features { .. } => line.score = Some(doc.elbo),
+        }
         let written = serde_json::to_writer(&mut self.file, &line).map_err(std::io::Error::from);
         written.and_then(|()| self.file.write_all(b"\n")).map_err(|e| Error::io(self.file.path(), e))
     }
@@ -34,9 +43,14 @@ impl Output for Jsonl<'_> {
 #[derive(Serialize)]
 struct Line<'a> {
     doc: &'a str,
-    elbo: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elbo: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     topics: Option<Strengths<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    features: Option<Strengths<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     log_odds: Option<Strengths<'a>>,
 }

@@ -13,6 +13,7 @@ pub(crate) use target::Target;
 pub use tsv::tsv_field;
 
 use super::records::TopicQ;
+use crate::baseline::Score;
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::estep::Bound;
@@ -103,16 +104,37 @@ pub(super) struct Subject<'a> {
     pub(super) corpus: &'a Corpus,
     /// Documents that will be written.
     pub(super) n_docs: usize,
-    /// Which bound q and the elbo are of; none where they are exact.
-    pub(super) bound: Option<Bound>,
+    pub(super) kind: Kind,
     /// Whether log-odds are written instead of q.
     pub(super) log_odds: bool,
 }
 
+/// What documents are described by.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+pub(super) enum Kind {
+    /// Topics of a network, with probabilities q; of which bound they and the elbo are, none where they are exact.
+    Topics { bound: Option<Bound> },
+    /// Features of a baseline, beside a score.
+    Features { score: Score },
+}
+
 impl Subject<'_> {
+    /// What topics or features are called.
+    fn topic_column(&self) -> &'static str {
+        match self.kind {
+            Kind::Topics { .. } => "topic",
+            Kind::Features { .. } => "feature",
+        }
+    }
+
     /// What the values are called.
     fn column(&self) -> &'static str {
-        if self.log_odds { "log_odds" } else { "q" }
+        match self.kind {
+            _ if self.log_odds => "log_odds",
+            Kind::Topics { .. } => "q",
+            Kind::Features { .. } => "value",
+        }
     }
 
     /// What is written for a q.

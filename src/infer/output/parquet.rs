@@ -1,6 +1,6 @@
 //! Parquet: the columns doc, topic and q, one row per document and topic; a document without topics has one row, without the two.
 
-use super::{DocTopics, Output, Subject, Target, TopicQ};
+use super::{DocTopics, Kind, Output, Subject, Target, TopicQ};
 use crate::error::{Error, Result};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, FloatType};
@@ -37,10 +37,16 @@ pub(super) struct Parquet<'a> {
 impl<'a> Parquet<'a> {
     pub(super) fn create(file: Target, subject: Subject<'a>) -> Result<Self> {
         let (path, column) = (file.path().to_owned(), subject.column());
+        let topic = subject.topic_column();
+        let (key, figure, q) = match subject.kind {
+            Kind::Topics { bound: Some(bound) } => ("noisyor.bound", bound.to_string(), "mean field"),
+            Kind::Topics { bound: None } => ("noisyor.bound", "exact".to_owned(), "exact"),
+            Kind::Features { score } => ("noisyor.score", score.to_string(), "features of a baseline"),
+        };
         let about = [
             ("noisyor.version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("noisyor.bound", subject.bound.map_or("exact".to_owned(), |bound| bound.to_string())),
-            ("noisyor.q", if subject.bound.is_some() { "mean field" } else { "exact" }.to_owned()),
+            (key, figure),
+            ("noisyor.q", q.to_owned()),
             ("noisyor.docs", subject.n_docs.to_string()),
         ];
         let properties = WriterProperties::builder()
@@ -54,7 +60,7 @@ impl<'a> Parquet<'a> {
         let schema = parse_message_type(&format!(
             "message topics {{
                 required binary doc (STRING);
-                optional binary topic (STRING);
+                optional binary {topic} (STRING);
                 optional float {column};
             }}"
         ));

@@ -10,7 +10,7 @@ pub(super) struct Tsv<'a> {
 
 impl<'a> Tsv<'a> {
     pub(super) fn create(mut file: Target, subject: Subject<'a>) -> Result<Self> {
-        file.put(&format!("doc\ttopic\t{}\n", subject.column()))?;
+        file.put(&format!("doc\t{}\t{}\n", subject.topic_column(), subject.column()))?;
         Ok(Self { file, subject })
     }
 }

@@ -1,6 +1,7 @@
 //! Evaluation, early stopping and other endings.
 
 use super::*;
+use noisyor::train::FigureKind;
 
 #[test]
 fn metrics_are_what_they_are_documented_to_be() {
@@ -16,7 +17,7 @@ fn metrics_are_what_they_are_documented_to_be() {
     for (metrics, weights, _) in &seen {
         let valid = data.stats(weights, &valid_docs, &options.estep).elbo_mean();
         assert_close("the validation bound", metrics.valid_elbo.unwrap(), valid, F64);
-        assert_eq!(metrics.bound, Bound::Tail);
+        assert_eq!(metrics.bound, FigureKind::Tail);
         assert!(metrics.docs_per_s > 0.0 && metrics.edges_per_s > metrics.docs_per_s);
         assert!(metrics.seconds >= seconds);
         seconds = metrics.seconds;

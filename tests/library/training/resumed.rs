@@ -54,7 +54,7 @@ fn through_file(state: &State) -> State {
     run.save_checkpoint(state).unwrap();
     drop(run);
     let (_, found) = RunFolder::open(&path).unwrap();
-    assert_eq!(found.config, config);
+    assert_eq!(serde_json::from_str::<RunConfig>(&found.config.0).unwrap(), config);
     found.checkpoint.unwrap().1.state
 }
 
