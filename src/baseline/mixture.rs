@@ -10,7 +10,7 @@ use super::model::{Model, Pass, Score, Training};
 use super::tensors::Tensors;
 use crate::corpus::Docs;
 use crate::error::{Error, Result};
-use crate::mixture::{self, Data, Mixture, Scores};
+use crate::mixture::{Counts, Data, Mixture, Pseudo, Scores};
 use crate::numeric::f64::log_sum_exp;
 use crate::rng::{Stream, rng};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,14 @@ use std::sync::OnceLock;
 
 /// Iterations after which dead components may begin anew, at most.
 const RENEWALS: u32 = 5;
+/// A pass that gains less, in nats a document, is the last.
+const TOLERANCE: f64 = 1e-4;
+/// Smoothing of the first iteration, so that components differ little, and of later ones where none is given. EM that is smoothed as documents
+/// held out ask for lets most components die.
+const FIRST_SMOOTHING: f64 = 20.0;
+const EM_SMOOTHING: f64 = 5.0;
+/// Smoothing of scores to choose from.
+const LADDER: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
 
 /// Options of a mixture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,17 +59,17 @@ impl MixtureOptions {
             None => Ok(()),
         }
     }
-
-    fn fitting(&self, seed: u64) -> mixture::MixtureOptions {
-        let Self { components, smoothing } = *self;
-        mixture::MixtureOptions { components, smoothing, seed, ..mixture::MixtureOptions::default() }
-    }
 }
 
 /// A mixture that learns.
 pub struct MixtureModel {
+    /// What documents are scored with: the counts, smoothed as documents held out ask for.
     mixture: Mixture,
     smoothing: f64,
+    /// Whether that is given, and for iterations, too.
+    is_given: bool,
+    /// What the next iteration begins with; none in a finished model.
+    counts: Option<Counts>,
     n_renewals: u32,
     /// What EM climbed to in the last pass; none where components began anew since.
     climbed: Option<f64>,
@@ -78,26 +86,29 @@ struct Tables {
 }
 
 impl MixtureModel {
-    /// A mixture whose components begin at documents, and whose smoothing is chosen.
+    /// A mixture whose components begin at documents.
     ///
     /// # Errors
     ///
-    /// Options that make no sense, no documents, cancellation.
+    /// Options that make no sense.
     pub fn start(options: &MixtureOptions, training: &Training<'_>) -> Result<Self> {
         options.check()?;
-        let Training { docs, train, valid, n_tokens, seed, monitor } = *training;
-        let data = |doc_ixs| Data::with_unknown(docs, doc_ixs, n_tokens, monitor);
-        let (train, fitting) = (data(train), options.fitting(seed));
-        let smoothing = match options.smoothing {
-            Some(smoothing) => smoothing,
-            None => train.choose_smoothing(&data(valid), &fitting)?,
-        };
-        let mixture = train.seeded(options.components, &mut rng(seed, Stream::Mixture));
-        Ok(Self::of(mixture, smoothing))
+        let Training { docs, train, n_tokens, seed, monitor, .. } = *training;
+        let data = Data::with_unknown(docs, train, n_tokens, monitor);
+        let n = options.components;
+        let mut counts = data.counts(n);
+        let all: Vec<usize> = (0..n).collect();
+        data.count_seeds(&mut counts, &all, &mut rng(seed, Stream::Mixture));
+        let smoothing = options.smoothing.unwrap_or(FIRST_SMOOTHING);
+        let frequency = data.frequency().to_vec();
+        let mixture = smoothed(&counts, smoothing, &frequency);
+        let is_given = options.smoothing.is_some();
+        Ok(Self { is_given, counts: Some(counts), ..Self::of(mixture, smoothing) })
     }
 
     fn of(mixture: Mixture, smoothing: f64) -> Self {
-        Self { mixture, smoothing, n_renewals: 0, climbed: None, tables: OnceLock::new() }
+        let (n_renewals, climbed, tables) = (0, None, OnceLock::new());
+        Self { mixture, smoothing, is_given: false, counts: None, n_renewals, climbed, tables }
     }
 
     /// From what [`Model::tensors`] gave.
@@ -111,7 +122,7 @@ impl MixtureModel {
         let sizes = size("components").zip(size("tokens"));
         let (n_components, n_tokens) =
             sizes.ok_or_else(|| Error::Usage("the mixture's size is missing".into()))?;
-        let n_all = n_components.checked_mul(n_tokens);
+        let n_all = n_components.checked_mul(n_tokens).filter(|n| *n <= usize::MAX / 2);
         let n_all = n_all.ok_or_else(|| Error::Usage("the mixture's size is absurd".into()))?;
         let shares = tensors.take_f64("shares", n_components)?;
         let p = tensors.take_f64("p", n_all)?;
@@ -125,9 +136,22 @@ impl MixtureModel {
         let Some(smoothing) = smoothing.filter(|_| is_sound) else {
             return Err(Error::Usage("the mixture's numbers are no probabilities".into()));
         };
+        let counts = match tensors.has("state_docs") {
+            true => {
+                let n_columns = if facts["unknown"] == true { 2 } else { 1 };
+                let docs = tensors.take_f64("state_docs", n_components)?;
+                let tokens = tensors.take_f64("state_tokens", n_all * n_columns)?;
+                if docs.iter().chain(&tokens).any(|n| *n < 0.0) {
+                    return Err(Error::Usage("counts of the mixture are below 0".into()));
+                }
+                Some(Counts { docs, tokens })
+            }
+            false => None,
+        };
         let mixture = Mixture { shares, p, frequency, log_likelihood: 0.0, course: Vec::new() };
         let n_renewals = facts["renewals"].as_u64().unwrap_or(0).min(RENEWALS.into()) as u32;
-        Ok(Self { n_renewals, climbed: facts["climbed"].as_f64(), ..Self::of(mixture, smoothing) })
+        let (is_given, climbed) = (facts["given"] == true, facts["climbed"].as_f64());
+        Ok(Self { is_given, counts, n_renewals, climbed, ..Self::of(mixture, smoothing) })
     }
 
     /// The mixture as it is now.
@@ -138,6 +162,28 @@ impl MixtureModel {
     /// The smoothing, as given or chosen.
     pub fn smoothing(&self) -> f64 {
         self.smoothing
+    }
+
+    /// The smoothing under which documents held out are likeliest: from the last one up or down the ladder, as long as it helps.
+    fn choose_smoothing(&self, counts: &Counts, held_out: &Data<'_>, scores: &mut Scores) -> Result<f64> {
+        let mut mean =
+            |at: usize| held_out.mean(&smoothed(counts, LADDER[at], &self.mixture.frequency), scores);
+        let mut at = LADDER.iter().position(|rung| *rung >= self.smoothing).unwrap_or(LADDER.len() - 1);
+        let mut best = mean(at)?;
+        for step in [1, -1] {
+            let begin = at;
+            while let Some(next) = at.checked_add_signed(step).filter(|&next| next < LADDER.len()) {
+                let now = mean(next)?;
+                if now <= best {
+                    break;
+                }
+                (at, best) = (next, now);
+            }
+            if at != begin {
+                break;
+            }
+        }
+        Ok(LADDER[at])
     }
 
     fn tables(&self) -> &Tables {
@@ -156,6 +202,18 @@ impl MixtureModel {
                 constants: shares.iter().zip(p.chunks_exact(n_tokens)).map(constant).collect(),
             }
         })
+    }
+
+    /// r_dk = p(d, k) / p(d), document by document.
+    pub fn responsibilities(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f64> {
+        let (mut unknown, mut joint) = (Vec::new(), Vec::new());
+        let mut shares = Vec::with_capacity(doc_ixs.len() * self.mixture.n_components());
+        for &doc_ix in doc_ixs {
+            self.log_joint(docs, doc_ix as usize, &mut unknown, &mut joint);
+            let sum = log_sum_exp(joint.iter().copied());
+            shares.extend(joint.iter().map(|joint| (joint - sum).exp()));
+        }
+        shares
     }
 
     /// log p(d, k) of every component.
@@ -198,21 +256,34 @@ impl Model for MixtureModel {
     }
 
     fn pass(&mut self, training: &Training<'_>, number: u32) -> Result<Pass> {
-        let Training { docs, train, n_tokens, seed, monitor, .. } = *training;
-        let data = Data::with_unknown(docs, train, n_tokens, monitor);
-        let mut counts = data.counts(self.mixture.n_components());
-        let climbed = data.expect(&mut self.mixture, self.smoothing, &mut Scores::default(), &mut counts)?;
+        let Training { docs, train, valid, n_tokens, seed, monitor } = *training;
+        let data = |doc_ixs| Data::with_unknown(docs, doc_ixs, n_tokens, monitor);
+        let (train, mut scores) = (data(train), Scores::default());
+        let Some(mut counts) = self.counts.take() else {
+            return Err(Error::Usage("a finished mixture has no counts to go on from".into()));
+        };
+        let smoothing = match (self.is_given, number) {
+            (true, _) => self.smoothing,
+            (false, 0) => FIRST_SMOOTHING,
+            (false, _) => EM_SMOOTHING,
+        };
+        let mut mixture = smoothed(&counts, smoothing, &self.mixture.frequency);
+        let climbed = train.expect(&mut mixture, smoothing, &mut scores, &mut counts)?;
         let gain = self.climbed.map(|before| climbed - before);
-        data.step(&counts, self.smoothing, &mut self.mixture);
         let mut random = rng(seed, Stream::MixtureRenewal(number.into()));
-        let renewed = self.n_renewals < RENEWALS && data.renew(&mut self.mixture, &mut random);
+        let renewed = self.n_renewals < RENEWALS && train.renew_counts(&mut counts, &mut random);
         self.n_renewals += u32::from(renewed);
-        // A component that begins anew may cost something at first.
-        self.climbed = (!renewed).then_some(climbed);
-        self.tables = OnceLock::new();
-        let tolerance = mixture::MixtureOptions::default().tolerance;
-        let converged = gain.is_some_and(|gain| gain < tolerance) && !renewed;
-        Ok(Pass { train_score: Some(self.mixture.log_likelihood), steps: 1, converged })
+        // A component that begins anew may cost something at first, and so may another smoothing.
+        self.climbed = (!renewed && smoothing != FIRST_SMOOTHING).then_some(climbed);
+        if !self.is_given && !valid.is_empty() {
+            self.smoothing = self.choose_smoothing(&counts, &data(valid), &mut scores)?;
+        } else if !self.is_given {
+            self.smoothing = EM_SMOOTHING;
+        }
+        self.mixture = smoothed(&counts, self.smoothing, &mixture.frequency);
+        (self.counts, self.tables) = (Some(counts), OnceLock::new());
+        let converged = gain.is_some_and(|gain| gain < TOLERANCE) && !renewed;
+        Ok(Pass { train_score: Some(mixture.log_likelihood), steps: 1, converged })
     }
 
     fn scores(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f64> {
@@ -229,26 +300,41 @@ impl Model for MixtureModel {
     }
 
     fn features(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f32> {
-        let (mut unknown, mut joint) = (Vec::new(), Vec::new());
-        let mut features = Vec::with_capacity(doc_ixs.len() * self.mixture.n_components());
-        for &doc_ix in doc_ixs {
-            self.log_joint(docs, doc_ix as usize, &mut unknown, &mut joint);
-            let sum = log_sum_exp(joint.iter().copied());
-            features.extend(joint.iter().map(|joint| (joint - sum).exp() as f32));
-        }
-        features
+        self.responsibilities(docs, doc_ixs).into_iter().map(|share| share as f32).collect()
     }
 
     fn tensors(&self) -> Tensors {
         let Mixture { shares, p, frequency, .. } = &self.mixture;
         let (n_components, n_tokens) = (shares.len(), frequency.len());
+        let has_unknown = self.counts.as_ref().is_some_and(|counts| counts.tokens.len() > p.len());
         let facts = json!({
-            "components": n_components, "tokens": n_tokens, "smoothing": self.smoothing,
-            "renewals": self.n_renewals, "climbed": self.climbed,
+            "components": n_components, "tokens": n_tokens, "smoothing": self.smoothing, "given": self.is_given,
+            "unknown": has_unknown, "renewals": self.n_renewals, "climbed": self.climbed,
         });
-        Tensors::new(&facts)
+        let tensors = Tensors::new(&facts)
             .with_f64("shares", &[n_components], shares.clone())
             .with_f64("p", &[n_components, n_tokens], p.clone())
-            .with_f64("frequency", &[n_tokens], frequency.clone())
+            .with_f64("frequency", &[n_tokens], frequency.clone());
+        let Some(Counts { docs, tokens }) = &self.counts else { return tensors };
+        let n_columns = tokens.len() / n_components;
+        tensors.with_f64("state_docs", &[n_components], docs.clone()).with_f64(
+            "state_tokens",
+            &[n_components, n_columns],
+            tokens.clone(),
+        )
     }
+}
+
+/// The mixture of these counts.
+fn smoothed(counts: &Counts, smoothing: f64, frequency: &[f64]) -> Mixture {
+    let n_components = counts.docs.len();
+    let mut mixture = Mixture {
+        shares: vec![0.0; n_components],
+        p: vec![0.0; n_components * frequency.len()],
+        frequency: frequency.to_vec(),
+        log_likelihood: f64::NEG_INFINITY,
+        course: Vec::new(),
+    };
+    counts.maximise(&Pseudo::like_all(smoothing, frequency), &mut mixture);
+    mixture
 }

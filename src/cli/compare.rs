@@ -23,12 +23,14 @@ use std::sync::Arc;
 
 /// Two runs side by side: options, bounds, documents, topics
 ///
+/// Either may be of a baseline (`noisyor baseline`); then there are scores for bounds, it is said what they are, and topics are left out.
 /// Documents that both held out are evaluated under both models, with the E-step of the first. Topics are matched one to one by the
 /// cosine of the probabilities of the words that they switch on.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor compare runs/001 runs/002
   noisyor compare runs/001 runs/002 --per-doc differences.tsv
+  noisyor compare run mixture
   noisyor compare a.safetensors b.safetensors --corpus documents.jsonl")]
 pub(crate) struct Args {
     /// Run folder, or model: .safetensors, .json or .tsv
@@ -54,7 +56,8 @@ pub(crate) struct Args {
 }
 
 /// What a config holds besides settings: what was typed, and what came of it.
-const NO_SETTINGS: [&str; 4] = ["run.arguments", "run.ended", "run.test_elbo", "run.graph_fingerprint"];
+const NO_SETTINGS: [&str; 5] =
+    ["run.arguments", "run.ended", "run.test_elbo", "run.test_score", "run.graph_fingerprint"];
 
 /// All that is found out.
 struct Comparison {
@@ -64,7 +67,8 @@ struct Comparison {
     /// Why figures cannot be compared, and other things to know.
     notes: Vec<String>,
     documents: Option<Compared>,
-    topics: Matching,
+    /// None where one of them is no network.
+    topics: Option<Matching>,
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
@@ -78,7 +82,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         None => None,
     };
     let settings = match (a.config(), b.config()) {
-        (Some(a), Some(b)) => differing_settings(&json!(a), &json!(b), &NO_SETTINGS),
+        (Some(a), Some(b)) => differing_settings(&a, &b, &NO_SETTINGS),
         _ => Vec::new(),
     };
     let mut notes = side::notes(&a, &b);
@@ -89,7 +93,8 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if let (Some(file), Some(path)) = (per_doc, &args.per_doc) {
         documents::write_per_doc(file, path, documents.as_ref())?;
     }
-    let topics = matched(a.network(), b.network(), common, &monitor)?;
+    let networks = a.network().zip(b.network());
+    let topics = networks.map(|(a, b)| matched(a, b, common, &monitor)).transpose()?;
     let comparison = Comparison { a, b, settings, notes, documents, topics };
     match common.json {
         true => print(format_args!("{}\n", comparison.json(args.top))),
@@ -112,19 +117,22 @@ const WORDS: usize = 8;
 
 impl Comparison {
     fn json(&self, top: usize) -> Value {
-        let topic = |side: &Side, topic: u32| {
-            let network = side.network();
-            json!({"topic": network.names.of(topic), "words": top_words(network, topic as usize, WORDS)})
-        };
-        let of = |side: &Side, topics: &[u32]| topics.iter().map(|&at| topic(side, at)).collect::<Vec<_>>();
-        let pair = |pair: &noisyor::compare::Matched| json!({"a": topic(&self.a, pair.a), "b": topic(&self.b, pair.b), "similarity": pair.similarity});
+        let topics = self.topics.as_ref().zip(self.a.network().zip(self.b.network()));
         json!({
             "a": self.a.figures(), "b": self.b.figures(), "settings": self.settings, "notes": self.notes,
             "documents": self.documents.as_ref().map(|documents| documents.json(top)),
-            "topics": {
-                "matched": self.topics.pairs.iter().map(pair).collect::<Vec<_>>(),
-                "only_a": of(&self.a, &self.topics.only_a), "only_b": of(&self.b, &self.topics.only_b),
-            },
+            "topics": topics.map(|(topics, (a, b))| topics_json(topics, a, b)),
         })
     }
+}
+
+fn topics_json(topics: &Matching, a: &Network, b: &Network) -> Value {
+    let topic = |network: &Network, topic: u32| json!({"topic": network.names.of(topic), "words": top_words(network, topic as usize, WORDS)});
+    let of =
+        |network: &Network, topics: &[u32]| topics.iter().map(|&at| topic(network, at)).collect::<Vec<_>>();
+    let pair = |pair: &noisyor::compare::Matched| json!({"a": topic(a, pair.a), "b": topic(b, pair.b), "similarity": pair.similarity});
+    json!({
+        "matched": topics.pairs.iter().map(pair).collect::<Vec<_>>(),
+        "only_a": of(a, &topics.only_a), "only_b": of(b, &topics.only_b),
+    })
 }

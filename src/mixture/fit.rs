@@ -36,10 +36,12 @@ pub fn mixture_work(n_docs: usize, options: &MixtureOptions) -> u64 {
 }
 
 /// What an iteration adds up: documents of each component, and of each component and column.
-#[derive(Debug)]
-pub(crate) struct Counts {
-    docs: Vec<f64>,
-    tokens: Vec<f64>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counts {
+    /// N_k.
+    pub docs: Vec<f64>,
+    /// N_kt, component by component; where tokens are unknown, U_kt behind those of the component.
+    pub tokens: Vec<f64>,
 }
 
 /// Documents and what is known of them.
@@ -91,7 +93,7 @@ impl Mixture {
 
 impl<'a> Data<'a> {
     /// The smoothing under which documents held out are likeliest, of a ladder that is climbed as long as it helps.
-    pub(crate) fn choose_smoothing(&self, held_out: &Self, options: &MixtureOptions) -> Result<f64> {
+    fn choose_smoothing(&self, held_out: &Self, options: &MixtureOptions) -> Result<f64> {
         if held_out.items.is_empty() {
             return Ok(LADDER[0]);
         }
@@ -156,6 +158,40 @@ impl<'a> Data<'a> {
         Counts { docs: vec![0.0; n_components], tokens: vec![0.0; n_components * self.n_columns] }
     }
 
+    /// Share of the documents that hold each token.
+    pub(crate) fn frequency(&self) -> &[f64] {
+        &self.frequency
+    }
+
+    /// Components begun at documents, those of `which`: each counts for about one document, and no two count the same, or components
+    /// that begin at the same document would stay equal.
+    pub(crate) fn count_seeds(&self, counts: &mut Counts, which: &[usize], random: &mut ChaCha8Rng) {
+        let mut items = self.items.clone();
+        let (drawn, _) = items.partial_shuffle(random, which.len());
+        for (at, &component) in which.iter().enumerate() {
+            let size = random.random_range(0.5..1.5);
+            counts.docs[component] = size;
+            let columns = &mut counts.tokens[component * self.n_columns..][..self.n_columns];
+            columns.fill(0.0);
+            let item = drawn[at % drawn.len()];
+            self.docs.tokens(item.doc_ix as usize).for_each(|column| columns[column as usize] = size);
+        }
+    }
+
+    /// Begins components anew that have died; whether there were any.
+    pub(crate) fn renew_counts(&self, counts: &mut Counts, random: &mut ChaCha8Rng) -> bool {
+        let dead: Vec<usize> =
+            (0..counts.docs.len()).filter(|&component| counts.docs[component] < DEAD * self.n_docs).collect();
+        self.count_seeds(counts, &dead, random);
+        !dead.is_empty()
+    }
+
+    /// The mean log-likelihood of the documents.
+    pub(crate) fn mean(&self, mixture: &Mixture, scores: &mut Scores) -> Result<f64> {
+        scores.set(&mixture.shares, &mixture.p, self.frequency.len(), self.n_columns);
+        Ok(self.share_out(scores, None)? / self.n_docs)
+    }
+
     /// The E-step: the mean log-likelihood and the counts; returns what EM climbs.
     pub(crate) fn expect(
         &self,
@@ -170,7 +206,7 @@ impl<'a> Data<'a> {
     }
 
     /// Components of equal shares, each begun at a document of its own as long as there are any.
-    pub(crate) fn seeded(&self, n: usize, random: &mut ChaCha8Rng) -> Mixture {
+    fn seeded(&self, n: usize, random: &mut ChaCha8Rng) -> Mixture {
         let n_tokens = self.frequency.len();
         let mut mixture = Mixture {
             shares: vec![1.0 / n as f64; n],
@@ -206,7 +242,7 @@ impl<'a> Data<'a> {
     }
 
     /// Begins components anew that have died; whether there were any. They have the share of one document.
-    pub(crate) fn renew(&self, mixture: &mut Mixture, random: &mut ChaCha8Rng) -> bool {
+    pub(super) fn renew(&self, mixture: &mut Mixture, random: &mut ChaCha8Rng) -> bool {
         let dead: Vec<usize> =
             (0..mixture.n_components()).filter(|&component| mixture.shares[component] < DEAD).collect();
         for &component in &dead {
@@ -278,21 +314,28 @@ impl<'a> Data<'a> {
     }
 
     /// Shares and probabilities of what was counted.
-    pub(crate) fn step(&self, counts: &Counts, smoothing: f64, mixture: &mut Mixture) {
-        let pseudo = Pseudo {
-            shares: 0.0,
-            on: self.frequency.iter().map(|p| smoothing * p).collect(),
-            all: smoothing,
-        };
+    fn step(&self, counts: &Counts, smoothing: f64, mixture: &mut Mixture) {
+        let pseudo = Pseudo::like_all(smoothing, &self.frequency);
         counts.maximise(&pseudo, mixture);
     }
 }
 
 /// Documents that are added to every component: to its share, those that hold each token, and all.
-pub(super) struct Pseudo {
-    pub(super) shares: f64,
-    pub(super) on: Vec<f64>,
-    pub(super) all: f64,
+#[derive(Debug, Clone)]
+pub struct Pseudo {
+    /// a.
+    pub shares: f64,
+    /// s_t.
+    pub on: Vec<f64>,
+    /// s.
+    pub all: f64,
+}
+
+impl Pseudo {
+    /// So many documents, which hold each token as often as all do.
+    pub(crate) fn like_all(n_docs: f64, frequency: &[f64]) -> Self {
+        Self { shares: 0.0, on: frequency.iter().map(|p| n_docs * p).collect(), all: n_docs }
+    }
 }
 
 impl Counts {
@@ -301,7 +344,7 @@ impl Counts {
     /// ```text
     /// pi_k = (N_k + a) / sum_j (N_j + a),   P_kt = (N_kt + s_t) / (N_k - U_kt + s)
     /// ```
-    pub(super) fn maximise(&self, pseudo: &Pseudo, mixture: &mut Mixture) {
+    pub fn maximise(&self, pseudo: &Pseudo, mixture: &mut Mixture) {
         let all: f64 = self.docs.iter().map(|docs| docs + pseudo.shares).sum();
         mixture
             .shares

@@ -18,7 +18,7 @@ mod weights;
 
 pub(crate) use estep::Scores;
 pub(crate) use fit::Data;
-pub use fit::mixture_work;
+pub use fit::{Counts, Pseudo, mixture_work};
 pub(crate) use weights::complete_layer;
 
 /// Options of [`Mixture::fit`].

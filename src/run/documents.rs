@@ -4,7 +4,8 @@ use super::inputs::{read_corpus, refuse_other_corpus};
 use super::observer::Observer;
 use super::record::RunRecord;
 use super::source::NetworkSource;
-use crate::corpus::{Alignment, Corpus, Docs, Parts, Place, align};
+use crate::baseline::BaselineRecord;
+use crate::corpus::{Alignment, Corpus, CorpusSource, Docs, Parts, Place, align};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use std::path::PathBuf;
@@ -34,7 +35,61 @@ impl RunDocs {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let config = &run.config;
-        let mut source = config.corpus.clone();
+        let is_given = matches!(config.network, NetworkSource::File(_) | NetworkSource::Memory);
+        let of_run = OfRun {
+            source: &config.corpus,
+            fingerprint: &config.run.corpus_fingerprint,
+            tokens: &run.network.names.tokens,
+            is_given,
+        };
+        of_run.read(&|n_docs| config.options.split(n_docs), moved, monitor, observer)
+    }
+
+    /// The same of a run of a baseline.
+    ///
+    /// # Errors
+    /// As [`RunDocs::read`].
+    pub fn read_of_baseline(
+        run: &BaselineRecord,
+        moved: Option<PathBuf>,
+        monitor: &Arc<Monitor>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        let config = &run.config;
+        let of_run = OfRun {
+            source: &config.corpus,
+            fingerprint: &config.run.corpus_fingerprint,
+            tokens: &run.trained.names.tokens,
+            is_given: false,
+        };
+        of_run.read(&|n_docs| config.split(n_docs), moved, monitor, observer)
+    }
+
+    /// The documents in the model's token numbers.
+    pub fn docs(&self) -> Docs<'_> {
+        self.alignment.docs(&self.corpus)
+    }
+}
+
+/// What a run says of its documents.
+struct OfRun<'a> {
+    source: &'a CorpusSource,
+    fingerprint: &'a str,
+    tokens: &'a [String],
+    /// Whether the tokens came with a graph, and are not those of the corpus.
+    is_given: bool,
+}
+
+impl OfRun<'_> {
+    fn read(
+        &self,
+        split: &dyn Fn(usize) -> Parts,
+        moved: Option<PathBuf>,
+        monitor: &Arc<Monitor>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunDocs> {
+        let Self { tokens, is_given, .. } = *self;
+        let mut source = self.source.clone();
         if let Some(path) = moved {
             source.place = Place::File(path);
         }
@@ -42,22 +97,15 @@ impl RunDocs {
             let message = "the run's corpus is no longer here; name its new place with `corpus`";
             return Err(Error::input(path, None, message));
         }
-        let tokens = &run.network.names.tokens;
-        let is_given = matches!(config.network, NetworkSource::File(_) | NetworkSource::Memory);
-        let known = is_given.then_some(tokens.as_slice());
+        let known = is_given.then_some(tokens);
         let (corpus, ingested) = read_corpus(&source, None, known, monitor, observer)?;
         let remedy = "or name its new place with `corpus`";
-        refuse_other_corpus(&config.run.corpus_fingerprint, &corpus, source.name(), remedy)?;
+        refuse_other_corpus(self.fingerprint, &corpus, source.name(), remedy)?;
         let alignment = match is_given {
             true => source.match_with(tokens, &corpus, &ingested)?,
             false => align(&corpus, tokens),
         };
-        let parts = config.options.split(corpus.n_docs());
-        Ok(Self { corpus, alignment, parts, path: source.name().to_owned() })
-    }
-
-    /// The documents in the model's token numbers.
-    pub fn docs(&self) -> Docs<'_> {
-        self.alignment.docs(&self.corpus)
+        let parts = split(corpus.n_docs());
+        Ok(RunDocs { corpus, alignment, parts, path: source.name().to_owned() })
     }
 }

@@ -5,13 +5,14 @@ use super::side::Side;
 use crate::cli::corpus_args::refuse_overwriting;
 use crate::cli::train::Screen;
 use crate::cli::{Common, progress::Progress};
+use noisyor::baseline::scores;
 use noisyor::compare::{Differences, differences, extremes};
 use noisyor::corpus::{Corpus, Docs, Parts, Verifying, align};
 use noisyor::estep::{DocResults, EStep, EStepOptions};
 use noisyor::files::AtomicFile;
 use noisyor::monitor::Monitor;
 use noisyor::network::Network;
-use noisyor::run::{RunDocs, RunRecord};
+use noisyor::run::RunDocs;
 use noisyor::{Error, Result, infer};
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ pub(super) struct Compared {
     /// What documents these are.
     pub(super) what: &'static str,
     pub(super) bound: String,
+    /// Whether a score of a baseline is among them.
+    pub(super) has_baseline: bool,
     elbo_a: Vec<f64>,
     elbo_b: Vec<f64>,
     pub(super) differences: Option<Differences>,
@@ -60,6 +63,12 @@ pub(super) fn compare_documents(
         notes.push(format!("there are no {what}"));
         return Ok(None);
     }
+    if let [Some(of_a), Some(of_b)] = [a, b].map(Side::baseline)
+        && of_a.model.score_of() != of_b.model.score_of()
+    {
+        notes.push("no documents are compared: the two score different things".into());
+        return Ok(None);
+    }
     let options_of = |side: &Side| side.run().map(|run| run.config.options.estep.clone());
     let options = options_of(a).or(options_of(b)).unwrap_or_default();
     if options_of(b).is_some_and(|of_b| of_b != options) {
@@ -70,17 +79,28 @@ pub(super) fn compare_documents(
     let verifying = Verifying::start(&corpus, monitor);
     let progress = Progress::start(common, monitor, "evaluating", 2 * doc_ixs.len() as u64);
     let both = (|| {
-        let mut elbo = |network: &Network| {
-            let alignment = align(&corpus, &network.names.tokens);
-            evaluate(network, alignment.docs(&corpus), &doc_ixs, &options, estep.as_mut(), monitor)
+        let mut elbo = |side: &Side| {
+            let alignment = align(&corpus, &side.names().tokens);
+            let docs = alignment.docs(&corpus);
+            match (side.baseline(), side.network()) {
+                (Some(baseline), _) => scores(baseline.model.as_ref(), &docs, &doc_ixs, monitor),
+                (None, Some(network)) => evaluate(network, docs, &doc_ixs, &options, estep.as_mut(), monitor),
+                (None, None) => Ok(Vec::new()),
+            }
         };
-        Ok((elbo(a.network())?, elbo(b.network())?))
+        Ok((elbo(a)?, elbo(b)?))
     })();
     let (elbo_a, elbo_b) = verifying.finish(both)?;
     drop(progress);
     let differences = differences(&elbo_a, &elbo_b);
-    let (bound, tokens) = (options.bound.to_string(), a.network().names.tokens.clone());
-    Ok(Some(Compared { corpus, doc_ixs, what, bound, elbo_a, elbo_b, differences, tokens }))
+    let has_baseline = a.baseline().or(b.baseline()).is_some();
+    let of_network = || options.bound.to_string();
+    let bound = match has_baseline {
+        false => of_network(),
+        true => [a, b].map(|side| side.kind().unwrap_or_else(of_network)).join(" against "),
+    };
+    let tokens = a.names().tokens.clone();
+    Ok(Some(Compared { corpus, doc_ixs, what, bound, has_baseline, elbo_a, elbo_b, differences, tokens }))
 }
 
 /// A corpus, where it is, and which of its documents.
@@ -100,22 +120,28 @@ fn choose(
     common: &Common,
     monitor: &Arc<Monitor>,
 ) -> Result<Option<Chosen>> {
-    let of_run =
-        |run: &RunRecord| RunDocs::read(run, args.corpus.clone(), monitor, &mut Screen::new(common, monitor));
-    match (a.run(), b.run()) {
-        (Some(run_a), Some(run_b)) => {
-            if a.corpus() != b.corpus() {
+    let of_run = |side: &Side| {
+        let (moved, mut screen) = (args.corpus.clone(), Screen::new(common, monitor));
+        match side {
+            Side::BaselineRun(run) => RunDocs::read_of_baseline(run, moved, monitor, &mut screen),
+            Side::Run(run) => RunDocs::read(run, moved, monitor, &mut screen),
+            Side::Model(..) | Side::Baseline(..) => unreachable!("a model alone is no run"),
+        }
+    };
+    match (a.trial(), b.trial()) {
+        (Some(trial_a), Some(trial_b)) => {
+            if !trial_a.is_of_corpus_of(&trial_b) {
                 return Ok(None);
             }
-            let docs = of_run(run_a)?;
-            let of_b = held_out(run_b.config.options.split(docs.docs().n_docs()));
+            let docs = of_run(a)?;
+            let of_b = held_out(trial_b.split(docs.docs().n_docs()));
             let of_b: FxHashSet<u32> = of_b.into_iter().collect();
             let RunDocs { corpus, path, parts, .. } = docs;
             let doc_ixs = held_out(parts).into_iter().filter(|doc_ix| of_b.contains(doc_ix)).collect();
             Ok(Some(Chosen { corpus, path, doc_ixs, what: "documents held out by both" }))
         }
-        (Some(run), None) | (None, Some(run)) => {
-            let RunDocs { corpus, path, parts, .. } = of_run(run)?;
+        (Some(_), None) | (None, Some(_)) => {
+            let RunDocs { corpus, path, parts, .. } = of_run(if a.trial().is_some() { a } else { b })?;
             notes.push(
                 "which documents the model alone was trained on is not known: it may have seen these".into(),
             );
@@ -127,9 +153,9 @@ fn choose(
                 notes.push("no documents are compared: give a corpus with --corpus".into());
                 return Ok(None);
             };
-            let mut tokens = a.network().names.tokens.clone();
+            let mut tokens = a.names().tokens.clone();
             let known: FxHashSet<String> = tokens.iter().cloned().collect();
-            tokens.extend(b.network().names.tokens.iter().filter(|name| !known.contains(*name)).cloned());
+            tokens.extend(b.names().tokens.iter().filter(|name| !known.contains(*name)).cloned());
             let (corpus, _) = args.reading.read_for(path, &tokens, common, monitor)?;
             let doc_ixs = (0..corpus.n_docs() as u32).collect();
             Ok(Some(Chosen { corpus, path: path.clone(), doc_ixs, what: "documents" }))
@@ -164,7 +190,8 @@ fn evaluate(
 /// Writes the table of all documents, with a header alone where there are none.
 pub(super) fn write_per_doc(mut file: AtomicFile, path: &Path, compared: Option<&Compared>) -> Result<()> {
     let mut write = || {
-        writeln!(file, "doc\telbo_a\telbo_b\tdifference")?;
+        let what = if compared.is_some_and(|compared| compared.has_baseline) { "score" } else { "elbo" };
+        writeln!(file, "doc\t{what}_a\t{what}_b\tdifference")?;
         if let Some(compared) = compared {
             for (at, &doc_ix) in compared.doc_ixs.iter().enumerate() {
                 let id = compared.corpus.id(doc_ix as usize);

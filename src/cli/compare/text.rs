@@ -1,11 +1,11 @@
 //! A comparison as text.
 
 use super::documents::{Compared, Example};
-use super::side::{Figures, Side};
+use super::side::Figures;
 use super::{Comparison, WORDS};
 use crate::cli::figures::{grouped, short_time};
-use noisyor::compare::{Bin, SAME};
-use noisyor::network::top_words;
+use noisyor::compare::{Bin, Matching, SAME};
+use noisyor::network::{Network, top_words};
 use serde_json::Value;
 
 /// Characters of a value, name or list of words that are shown.
@@ -23,7 +23,7 @@ pub(super) fn of(comparison: &Comparison, top: usize) -> String {
         one_line(&b.path().display().to_string())
     );
     notes.iter().for_each(|note| text += &format!("note: {note}\n"));
-    if a.run().is_some() && b.run().is_some() {
+    if a.trial().is_some() && b.trial().is_some() {
         let shown = |value: &Option<Value>| match value {
             None => "-".to_owned(),
             Some(Value::String(text)) => text.clone(),
@@ -42,33 +42,39 @@ pub(super) fn of(comparison: &Comparison, top: usize) -> String {
         text += "\n";
         text += &document_text(documents, top);
     }
-    let (n_a, n_b) = (a.network().graph.n_topics(), b.network().graph.n_topics());
-    let n_pairs = topics.pairs.len();
-    text +=
-        &format!("\n{n_pairs} of {n_a} topics in A and {n_b} in B are the same (similarity {SAME} to 1)\n");
+    if let (Some(topics), Some(a), Some(b)) = (topics, a.network(), b.network()) {
+        text += &topic_text(topics, a, b, top);
+    }
+    text
+}
+
+fn topic_text(topics: &Matching, a: &Network, b: &Network, top: usize) -> String {
+    let (n_a, n_b, n_pairs) = (a.graph.n_topics(), b.graph.n_topics(), topics.pairs.len());
+    let mut text =
+        format!("\n{n_pairs} of {n_a} topics in A and {n_b} in B are the same (similarity {SAME} to 1)\n");
     for pair in topics.pairs.iter().take(top) {
         text +=
             &format!("  {:.3}  A {}\n         B {}\n", pair.similarity, topic(a, pair.a), topic(b, pair.b));
     }
-    for (name, side, only) in [("A", a, &topics.only_a), ("B", b, &topics.only_b)] {
+    for (name, network, only) in [("A", a, &topics.only_a), ("B", b, &topics.only_b)] {
         if !only.is_empty() {
             text += &format!("only in {name}: {}\n", only.len());
-            only.iter().take(top).for_each(|&at| text += &format!("  {}\n", topic(side, at)));
+            only.iter().take(top).for_each(|&at| text += &format!("  {}\n", topic(network, at)));
         }
     }
     text
 }
 
 /// A topic's name and words.
-fn topic(side: &Side, topic: u32) -> String {
-    let words = top_words(side.network(), topic as usize, WORDS).join(", ");
-    format!("{}: {}", cut(side.network().names.of(topic), NAME), cut(&words, LIST))
+fn topic(network: &Network, topic: u32) -> String {
+    let words = top_words(network, topic as usize, WORDS).join(", ");
+    format!("{}: {}", cut(network.names.of(topic), NAME), cut(&words, LIST))
 }
 
 /// Figures of both, a row each; those that neither has are left out.
 fn figure_rows(a: &Figures, b: &Figures) -> Vec<[String; 3]> {
     type Show = fn(&Figures) -> Option<String>;
-    let rows: [(&str, Show); 13] = [
+    let rows: [(&str, Show); 14] = [
         ("bound", |side| side.bound.clone()),
         ("best held-out bound", |side| {
             side.best.as_ref().and_then(|m| m.valid_elbo).map(|e| format!("{e:.4}"))
@@ -87,7 +93,8 @@ fn figure_rows(a: &Figures, b: &Figures) -> Vec<[String; 3]> {
         ("documents/s", |side| side.docs_per_s.map(grouped)),
         ("topics", |side| Some(grouped(side.topics as f64))),
         ("tokens", |side| Some(grouped(side.tokens as f64))),
-        ("edges", |side| Some(grouped(side.edges as f64))),
+        ("edges", |side| side.edges.map(|edges| grouped(edges as f64))),
+        ("parameters", |side| Some(grouped(side.parameters as f64))),
     ];
     let mut text = vec![["figures".to_owned(), "A".into(), "B".into()]];
     for (name, show) in rows {
@@ -104,10 +111,11 @@ fn document_text(documents: &Compared, top: usize) -> String {
     let Some(found) = &documents.differences else { return String::new() };
     let (n, share) = (found.docs, |part: usize| 100.0 * part as f64 / found.docs as f64);
     let mut text = format!(
-        "{} {}, {} bound: A {:.4}, B {:.4} nats a document\n",
+        "{} {}, {}{}: A {:.4}, B {:.4} nats a document\n",
         grouped(n as f64),
         documents.what,
         documents.bound,
+        if documents.has_baseline { "" } else { " bound" },
         found.mean_a,
         found.mean_b
     );
