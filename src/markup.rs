@@ -35,6 +35,29 @@ pub(crate) fn dot(text: &str) -> String {
     quoted
 }
 
+/// How a simple page looks, on light and dark screens.
+const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}\
+table{border-collapse:collapse}td,th{text-align:left;padding:.2rem .9rem .2rem 0;border-bottom:1px solid #ddd;vertical-align:top}\
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.quiet{color:#666}section{margin:2.5rem 0;overflow-x:auto}\
+svg{vertical-align:middle}.back{fill:#e8e8e8}.bar{fill:#2f6fb3}.range{stroke:#222;stroke-width:1.5}\
+polyline{fill:none;stroke:#2f6fb3}.thick{stroke-width:2.5}.thin{stroke-width:1}\
+@media(prefers-color-scheme:dark){body{color:#e4e4e4;background:#16181c}td,th{border-color:#444}.quiet{color:#999}\
+.back{fill:#333}.bar{fill:#5b9bdc}.range{stroke:#e4e4e4}polyline{stroke:#5b9bdc}}";
+
+/// How every simple page ends.
+pub(crate) const PAGE_END: &str = "</body></html>\n";
+
+/// The begin of a self-contained page without scripts; `about` stands below its title.
+pub(crate) fn page_begin(title: &str, about: &str) -> String {
+    let title = xml(title);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>{title}</title><style>{STYLE}</style></head>\n\
+         <body><h1><bdi>{title}</bdi></h1>\n<p class=\"quiet\">{}</p>\n",
+        xml(about)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 
 /// What the metadata says a file is.
-const FORMAT: &str = "noisyor-baseline";
+pub(crate) const FORMAT: &str = "noisyor-baseline";
 const VERSION: &str = "1";
 /// Larger files are not read.
 const MAX_BYTES: u64 = 1 << 35;

@@ -6,7 +6,7 @@
 //!
 //! Unknown tokens are summed out: they leave `log(1 - P_kt)` out of c_k.
 
-use super::model::{Model, Pass, Score, Training};
+use super::model::{Model, Pass, Score, Training, most_telling};
 use super::tensors::Tensors;
 use crate::corpus::Docs;
 use crate::error::{Error, Result};
@@ -301,6 +301,11 @@ impl Model for MixtureModel {
 
     fn features(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f32> {
         self.responsibilities(docs, doc_ixs).into_iter().map(|share| share as f32).collect()
+    }
+
+    /// By `P_kt log(P_kt / p_t)`.
+    fn top_tokens(&self, feature: usize, n: usize) -> Vec<(u32, f64)> {
+        most_telling(self.mixture.component(feature), &self.mixture.frequency, n)
     }
 
     fn tensors(&self) -> Tensors {

@@ -56,6 +56,14 @@ pub struct Pass {
     pub converged: bool,
 }
 
+/// The tokens of largest `p log(p / q)`, where q are their probabilities in all documents, with their p.
+pub(super) fn most_telling(p: &[f64], q: &[f64], n: usize) -> Vec<(u32, f64)> {
+    let telling = |(&p, &q): (&f64, &f64)| if p > 0.0 { p * (p / q.max(1e-12)).ln() } else { 0.0 };
+    let mut tokens: Vec<(f64, u32)> = p.iter().zip(q).map(telling).zip(0..).collect();
+    tokens.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    tokens.iter().take(n).filter(|(telling, _)| *telling > 0.0).map(|&(_, at)| (at, p[at as usize])).collect()
+}
+
 /// A model of binary documents. Where documents have unknown tokens, see [`Model::takes_unknown`].
 pub trait Model: Send + Sync {
     /// Its name on the command line.
@@ -98,6 +106,11 @@ pub trait Model: Send + Sync {
 
     /// Features of each of these documents, one row after another; blocks and threads as in [`Model::scores`].
     fn features(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f32>;
+
+    /// The tokens that tell a feature from the others best, with their probabilities; none where features have no tokens of their own.
+    fn top_tokens(&self, _feature: usize, _n: usize) -> Vec<(u32, f64)> {
+        Vec::new()
+    }
 
     /// Everything it holds. Arrays whose names begin with `state_` are for further passes alone, and not in the file of a finished model.
     fn tensors(&self) -> Tensors;

@@ -303,7 +303,7 @@ impl BaselineRun {
             match state.advance(model.as_mut(), &training, config.patience) {
                 Ok(evaluation) => {
                     folder.write_line(&evaluation)?;
-                    observer.says(Level::Info, &evaluation.line());
+                    observer.evaluated(&evaluation);
                 }
                 // The state before the pass is still there.
                 Err(Error::Interrupted) => {}
@@ -413,7 +413,7 @@ impl State {
 
 impl Evaluation {
     /// In words.
-    fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let mut line = format!("epoch {:.0}", self.epoch);
         for (what, score) in [("train", self.train_score), ("held out", self.valid_score)] {
             line += &score.map_or(String::new(), |score| format!("  {what} {score:.4}"));

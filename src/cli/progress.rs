@@ -100,6 +100,11 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
+    /// What stands before the bar from now on.
+    pub(crate) fn message(&self, text: String) {
+        self.bar.set_message(text);
+    }
+
     /// Prints a line above the bar.
     pub(crate) fn line(&self, text: &str) {
         if !self.quiet {

@@ -7,6 +7,7 @@ use super::flags::with_flags;
 use super::train::Screen;
 use super::{Common, calibration, progress::Progress};
 use anyhow::Result;
+use noisyor::baseline::{BaselineRecord, baseline_page};
 use noisyor::corpus::Verifying;
 use noisyor::estep::EStepOptions;
 use noisyor::monitor::Monitor;
@@ -22,7 +23,8 @@ use std::sync::Arc;
 /// A run as one self-contained page: curves, topics, weights, documents
 ///
 /// The page needs no network and no other file. The documents of the run are read again and looked at once; where they are gone the
-/// page does without. A run that is still training may be reported, too.
+/// page does without. A run that is still training may be reported, too. Of a baseline the page has figures, curves and the tokens of its
+/// features.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   noisyor report run
@@ -85,6 +87,9 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         .chain([args.run.clone()])
         .chain(args.corpus.clone());
     refuse_overwriting(&output, &inputs.collect::<Vec<_>>())?;
+    if is_run && BaselineRecord::is_in(&args.run) {
+        return args.of_baseline(&output, common);
+    }
     let mut subject = if is_run { args.of_run(common, &monitor)? } else { args.of_model(common, &monitor)? };
     subject.leave_out_unknown();
     if let Some(Documents::OfRun(docs)) = &subject.docs {
@@ -149,6 +154,26 @@ impl Subject {
 }
 
 impl Args {
+    /// The run of a baseline: a page without documents.
+    fn of_baseline(&self, output: &Path, common: &Common) -> Result<()> {
+        if self.corpus.is_some() || self.reading.is_given() || self.calibration.is_some() {
+            let message = "the page of a baseline has no documents: leave out --corpus, --calibration and options of reading";
+            return Err(Error::Usage(message.into()).into());
+        }
+        let run = BaselineRecord::read(&self.run)?;
+        let title = self.title.clone().unwrap_or_else(|| title_of(&self.run));
+        let page = baseline_page(&run, &title);
+        common.say_replaced(output);
+        files::replace(output, page.as_bytes())?;
+        let n_features = run.trained.names.topics.len();
+        if common.json {
+            let result = json!({"report": output, "bytes": page.len(), "features": n_features});
+            return print(format_args!("{result}\n"));
+        }
+        let mb = page.len() as f64 / 1e6;
+        print(format_args!("{}: {mb:.2} MB, {n_features} features\n", output.display()))
+    }
+
     /// A run folder; if its corpus is gone the page does without documents.
     fn of_run(&self, common: &Common, monitor: &Arc<Monitor>) -> LibResult<Subject> {
         if self.reading.is_given() {

@@ -29,7 +29,11 @@ pub(super) fn parse(bytes: &[u8], faults: &mut Faults) -> Result<Option<Parts>> 
         Ok(value)
     };
     if let Some(format) = field("format", faults)?.filter(|format| format != FORMAT) {
-        faults.add(None, format!("format is '{}', expected '{FORMAT}'", shown(&format)))?;
+        let hint = match format == crate::baseline::FORMAT {
+            true => "; this is a baseline, no network: 'eval', 'infer', 'compare' and 'report' take it",
+            false => "",
+        };
+        faults.add(None, format!("format is '{}', expected '{FORMAT}'{hint}", shown(&format)))?;
     }
     if let Some(version) = field("version", faults)?.filter(|version| version != VERSION) {
         let version = shown(&version);

@@ -3,7 +3,7 @@
 use super::{Answer, Case, Reason};
 use crate::error::Result;
 use crate::infer::Target;
-use crate::markup::xml;
+use crate::markup::{PAGE_END, page_begin, xml};
 use crate::network::Names;
 use std::fmt::Write as _;
 
@@ -16,29 +16,21 @@ const MIN_REASON: f64 = 0.05;
 /// Width of a bar, in pixels.
 const BAR: f64 = 160.0;
 
-const BEGIN: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>Posteriors</title><style>\
-body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}\
-table{border-collapse:collapse}td,th{text-align:left;padding:.2rem .9rem .2rem 0;border-bottom:1px solid #ddd;vertical-align:top}\
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}.quiet{color:#666}section{margin:2.5rem 0;overflow-x:auto}\
-svg{vertical-align:middle}.back{fill:#e8e8e8}.bar{fill:#2f6fb3}.range{stroke:#222;stroke-width:1.5}\
-@media(prefers-color-scheme:dark){body{color:#e4e4e4;background:#16181c}td,th{border-color:#444}.quiet{color:#999}\
-.back{fill:#333}.bar{fill:#5b9bdc}.range{stroke:#e4e4e4}}</style></head>\n<body><h1>Posteriors</h1>\n\
-<p class=\"quiet\">For every case the probability of each topic given all that is known. The line across a bar is what the probability is \
+const ABOUT: &str = "For every case the probability of each topic given all that is known. The line across a bar is what the probability is \
 certain to lie between; of samples it is three standard errors to each side. Reasons are what a finding adds to the log-odds of the \
-topic, in nats, compared with its being unknown.</p>\n";
+topic, in nats, compared with its being unknown.";
 
 /// A page on its way.
 pub(super) struct Page(Target);
 
 impl Page {
     pub(super) fn create(mut file: Target) -> Result<Self> {
-        file.put(BEGIN)?;
+        file.put(&page_begin("Posteriors", ABOUT))?;
         Ok(Self(file))
     }
 
     pub(super) fn commit(mut self) -> Result<()> {
-        self.0.put("</body></html>\n")?;
+        self.0.put(PAGE_END)?;
         self.0.commit()
     }
 

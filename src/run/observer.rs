@@ -1,6 +1,7 @@
 //! What a run reports while it trains.
 
 use super::learning::Learning;
+use crate::baseline::Evaluation;
 use crate::train::{Event, TrainOptions};
 
 /// Something that takes a while. Its work is counted in the run's [`Monitor`](crate::monitor::Monitor).
@@ -52,6 +53,8 @@ pub trait Observer {
     fn chose(&mut self, _learning: &Learning, _options: &TrainOptions, _limited: bool) {}
     /// Training moved on.
     fn trains(&mut self, _event: &Event<'_>, _options: &TrainOptions) {}
+    /// A baseline was evaluated.
+    fn evaluated(&mut self, _evaluation: &Evaluation) {}
     /// Where warnings of a device go, which come from threads of its own; none: nowhere.
     fn warner(&self) -> Option<Warner> {
         None

@@ -4,6 +4,7 @@ use super::watching::Watching;
 use crate::cli::Common;
 use crate::cli::common::tell;
 use crate::cli::progress::Progress;
+use noisyor::baseline::Evaluation;
 use noisyor::estep::Monitor;
 use noisyor::run::{LearnedGraph, Learning, Level, Observer, Stage, Warner};
 use noisyor::train::{BatchSize, Event, TrainOptions};
@@ -78,6 +79,15 @@ impl Observer for Screen<'_> {
             (Event::Refined { stage, n_edges }, Some(watching)) => watching.refined(*stage, *n_edges),
             (Event::Evaluated { metrics, .. }, Some(watching)) => watching.evaluated(metrics),
             (_, None) => {}
+        }
+    }
+
+    fn evaluated(&mut self, evaluation: &Evaluation) {
+        let Some(progress) = &self.progress else { return };
+        let line = evaluation.line();
+        match self.common.verbose || !progress.is_live() {
+            true => progress.line(&line),
+            false => progress.message(line),
         }
     }
 

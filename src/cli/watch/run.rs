@@ -1,6 +1,7 @@
 //! How a run stands, from its folder alone.
 
 use crate::cli::figures::short_time;
+use noisyor::baseline::BaselineConfig;
 use noisyor::lock::holder;
 use noisyor::run::{FollowedMetrics, Growth, RunConfig, read_config};
 use noisyor::train::Metrics;
@@ -17,8 +18,74 @@ pub(super) struct Watched {
     pub(super) path: PathBuf,
     pub(super) followed: FollowedMetrics,
     /// Its config; none before there is one.
-    config: Option<RunConfig>,
+    config: Option<Config>,
     standing: Standing,
+}
+
+/// Of a network or a baseline.
+enum Config {
+    Network(Box<RunConfig>),
+    Baseline(Box<BaselineConfig>),
+}
+
+impl Config {
+    fn read(path: &Path) -> Result<Self> {
+        match BaselineConfig::read(path) {
+            Ok(config) => Ok(Self::Baseline(Box::new(config))),
+            Err(_) => read_config(path).map(|config| Self::Network(Box::new(config))),
+        }
+    }
+
+    fn ended(&self) -> Option<&str> {
+        match self {
+            Self::Network(config) => config.run.ended.as_deref(),
+            Self::Baseline(config) => config.run.ended.as_deref(),
+        }
+    }
+
+    /// Epochs at most, those of refinement included.
+    fn n_epochs(&self) -> f64 {
+        let RunConfig { options, run, .. } = match self {
+            Self::Network(config) => config.as_ref(),
+            Self::Baseline(config) => return f64::from(config.epochs),
+        };
+        let by_steps = match (options.max_steps, run.batches_per_epoch) {
+            (Some(steps), Some(n_batches)) if n_batches >= 1 => steps as f64 / n_batches as f64,
+            _ => f64::INFINITY,
+        };
+        let refining = options.refine.as_ref().map_or(0, |refine| refine.n_epochs())
+            + options.renew.as_ref().map_or(0, |renew| renew.n_epochs());
+        f64::from(options.epochs).min(by_steps) + f64::from(refining)
+    }
+
+    /// Whether it may end before its last epoch.
+    fn may_stop(&self) -> bool {
+        match self {
+            Self::Network(config) => {
+                let options = &config.options;
+                options.patience > 0 && options.valid > 0.0
+                    || options.refine.is_some()
+                    || options.renew.is_some()
+            }
+            Self::Baseline(_) => true,
+        }
+    }
+
+    /// The test figure, and its key for programs.
+    fn test(&self) -> (&'static str, Option<f64>) {
+        match self {
+            Self::Network(config) => ("test_elbo", config.run.test_elbo),
+            Self::Baseline(config) => ("test_score", config.run.test_score),
+        }
+    }
+
+    /// The command that continues it.
+    fn command(&self) -> &'static str {
+        match self {
+            Self::Network(_) => "train",
+            Self::Baseline(_) => "baseline",
+        }
+    }
 }
 
 /// Whether it goes on.
@@ -42,12 +109,12 @@ impl Watched {
     pub(super) fn look(&mut self) -> Result<Growth> {
         // The lock first: of a run that let it go all is written.
         let holder = holder(&self.path);
-        self.config = match read_config(&self.path) {
+        self.config = match Config::read(&self.path) {
             Ok(config) => Some(config),
             Err(Error::Usage(_)) if holder.is_some() => None,
             Err(error) => return Err(error),
         };
-        let ended = self.config.as_ref().and_then(|config| config.run.ended.as_deref());
+        let ended = self.config.as_ref().and_then(Config::ended);
         self.standing = match (holder, ended) {
             (Some(process), _) => Standing::GoesOn(process),
             (None, Some(ended)) => Standing::Ended(ended.to_owned()),
@@ -76,21 +143,12 @@ impl Watched {
 
     /// Epochs at most, those of refinement included.
     pub(super) fn n_epochs(&self) -> Option<f64> {
-        let RunConfig { options, run, .. } = self.config.as_ref()?;
-        let by_steps = match (options.max_steps, run.batches_per_epoch) {
-            (Some(steps), Some(n_batches)) if n_batches >= 1 => steps as f64 / n_batches as f64,
-            _ => f64::INFINITY,
-        };
-        let refining = options.refine.as_ref().map_or(0, |refine| refine.n_epochs())
-            + options.renew.as_ref().map_or(0, |renew| renew.n_epochs());
-        Some(f64::from(options.epochs).min(by_steps) + f64::from(refining))
+        self.config.as_ref().map(Config::n_epochs)
     }
 
     /// Whether it may end before its last epoch.
     fn may_stop(&self) -> bool {
-        self.config.as_ref().is_none_or(|RunConfig { options, .. }| {
-            options.patience > 0 && options.valid > 0.0 || options.refine.is_some() || options.renew.is_some()
-        })
+        self.config.as_ref().is_none_or(Config::may_stop)
     }
 
     /// Seconds that the epochs left will take, by those of the last few evaluations; none of a run that does not go on.
@@ -113,7 +171,8 @@ impl Watched {
 
     /// Whether it goes on, and what can be done if not.
     pub(super) fn standing_line(&self) -> String {
-        let resume = || format!("to continue: noisyor train --resume {}", self.path.display());
+        let command = self.config.as_ref().map_or("train", Config::command);
+        let resume = || format!("to continue: noisyor {command} --resume {}", self.path.display());
         match &self.standing {
             Standing::GoesOn(process) if process.is_empty() => "running".into(),
             Standing::GoesOn(process) => format!("running (process {process})"),
@@ -130,11 +189,11 @@ impl Watched {
             Standing::Ended(how) => (how.as_str(), None),
             Standing::Stopped => ("stopped", None),
         };
-        let test_elbo = self.config.as_ref().and_then(|config| config.run.test_elbo);
+        let (test_key, test) = self.config.as_ref().map_or(("test_elbo", None), Config::test);
         json!({
             "run": self.path, "standing": standing, "process": process, "evaluations": self.metrics().len(),
             "epochs_at_most": self.n_epochs(), "last": self.metrics().last(), "best": self.best(),
-            "test_elbo": test_elbo, "seconds_left": self.seconds_left(), "may_stop_early": self.may_stop(),
+            test_key: test, "seconds_left": self.seconds_left(), "may_stop_early": self.may_stop(),
         })
     }
 }
