@@ -5,8 +5,18 @@
 //! else is shared: corpora, splits, run folders, checkpoints, early stopping. A score says what it is ([`Score`]): scores of different
 //! kinds are never in one column without that label.
 
+mod bernoulli_lda;
+mod hdp;
+mod lda;
 mod model;
+mod nmf;
 mod tensors;
+mod topics;
 
+pub use bernoulli_lda::{BernoulliLda, BernoulliLdaOptions};
+pub use hdp::{Hdp, HdpOptions};
+pub use lda::{Lda, LdaOptions};
 pub use model::{Model, Pass, Score, Training};
+pub use nmf::{Nmf, NmfOptions};
 pub use tensors::Tensors;
+pub use topics::{Completion, Svi, SviOptions, Variance, completion};
