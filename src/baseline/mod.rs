@@ -14,9 +14,9 @@ mod tensors;
 mod topics;
 
 pub use bernoulli_lda::{BernoulliLda, BernoulliLdaOptions};
-pub use hdp::{Hdp, HdpOptions};
-pub use lda::{Lda, LdaOptions};
+pub use hdp::{Hdp, HdpOptions, Sticks};
+pub use lda::{Dirichlet, Lda, LdaOptions};
 pub use model::{Model, Pass, Score, Training};
-pub use nmf::{Nmf, NmfOptions};
+pub use nmf::{Factors, Nmf, NmfOptions};
 pub use tensors::Tensors;
-pub use topics::{Completion, Svi, SviOptions, Variance, completion};
+pub use topics::{Completion, Local, Svi, SviOptions, Variance, completion};

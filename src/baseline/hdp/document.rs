@@ -10,7 +10,7 @@
 //! Pieces begin at the topics that explain most words on their own, the first at the one with the most.
 
 use super::stick::log_shares;
-use crate::baseline::topics::{Found, Rows, Until};
+use crate::baseline::topics::{Found, Until};
 use crate::gamma::dirichlet_kl;
 use crate::numeric::f64::log_sum_exp;
 
@@ -34,10 +34,9 @@ pub struct Document {
 }
 
 impl Document {
-    pub(super) fn begin(
+    pub(super) fn begin<'a>(
         &mut self,
-        words: &[u32],
-        rows: &Rows,
+        x: impl Iterator<Item = &'a [f64]>,
         log_shares: &[f64],
         n_pieces: usize,
         alpha: f64,
@@ -45,9 +44,9 @@ impl Document {
         let n_topics = log_shares.len();
         (self.n_topics, self.alpha) = (n_topics, alpha);
         self.x.clear();
-        words.iter().for_each(|&word| self.x.extend_from_slice(rows.row(word).0));
+        x.for_each(|x| self.x.extend_from_slice(x));
         self.phi.clear();
-        self.phi.resize(words.len() * n_pieces, 0.0);
+        self.phi.resize(self.x.len() / n_topics * n_pieces, 0.0);
         // How many words each topic explains if every word chooses for itself.
         let (mut explained, mut shares) = (vec![0.0; n_topics], vec![0.0; n_topics]);
         for x in self.x.chunks_exact(n_topics) {
@@ -178,4 +177,55 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     }
     let rest: f64 = a.1.iter().zip(b.1).map(|(a, b)| a * b).sum();
     lanes.iter().sum::<f64>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG_SHARES: [f64; 3] = [-0.7, -1.1, -2.0];
+    /// Four words: the first two are the first topic's, the others the second's.
+    const X: [[f64; 3]; 4] = [[-0.5, -4.0, -2.0], [-0.6, -3.0, -2.0], [-5.0, -0.4, -2.0], [-3.0, -0.9, -2.0]];
+
+    fn document(n_pieces: usize, until: Until) -> Document {
+        let mut document = Document::default();
+        document.begin(X.iter().map(|x| &x[..]), &LOG_SHARES, n_pieces, 1.5);
+        document.climb(&LOG_SHARES, until);
+        document
+    }
+
+    #[test]
+    fn no_sweep_lowers_the_bound() {
+        for n_pieces in [1, 2, 5] {
+            let bound = |sweeps| document(n_pieces, Until { sweeps, tolerance: -1.0 }).bound;
+            let bounds: Vec<f64> = (0..40).map(bound).collect();
+            assert!(bounds.windows(2).all(|pair| pair[1] >= pair[0] - 1e-13), "{bounds:?}");
+            assert!(bounds[39] > bounds[0] + 0.01, "{bounds:?}");
+        }
+    }
+
+    /// The bound as it is defined, term by term, at the fixed point; and what is told of it.
+    #[test]
+    fn the_bound_is_the_sum_of_its_terms() {
+        let document = document(3, Until { sweeps: 1000, tolerance: 0.0 });
+        let log_pieces = document.log_pieces();
+        let mut bound = 0.0;
+        for (x, phi) in X.iter().zip(document.phi.chunks(3)) {
+            for (piece, phi) in phi.iter().enumerate() {
+                let expected: f64 = (0..3).map(|k| document.zeta[3 * piece + k] * x[k]).sum();
+                bound += phi * (log_pieces[piece] + expected - phi.ln());
+            }
+        }
+        for (at, zeta) in document.zeta.iter().enumerate() {
+            bound += zeta * (LOG_SHARES[at % 3] - zeta.ln());
+        }
+        bound -= document.pieces[..2].iter().map(|piece| dirichlet_kl(piece, &[1.0, 1.5])).sum::<f64>();
+        assert!((bound - document.bound).abs() < 1e-10, "{bound}, not {}", document.bound);
+        let mut found = Found::default();
+        document.tell(&mut found);
+        assert!((found.theta.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{:?}", found.theta);
+        assert!((found.counts.iter().sum::<f64>() - 3.0).abs() < 1e-12, "{:?}", found.counts);
+        assert!(found.phi.chunks(3).all(|phi| (phi.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+        assert!(found.phi[0] > 0.9 && found.phi[10] > 0.9, "{:?}", found.phi);
+    }
 }

@@ -92,7 +92,8 @@ impl Local for Sticks {
         document: &mut Document,
         found: &mut Found,
     ) {
-        document.begin(words, rows, &self.log_shares, options.sticks, options.alpha);
+        let x = words.iter().map(|&word| rows.row(word).0);
+        document.begin(x, &self.log_shares, options.sticks, options.alpha);
         document.climb(&self.log_shares, options.svi.until());
         document.tell(found);
     }

@@ -99,9 +99,9 @@ impl Lambda {
 
 /// What is known of all training documents before any is looked at by the model.
 #[derive(Debug)]
-pub(super) struct Known {
+pub struct Known {
     /// D.
-    pub(super) n_docs: f64,
+    pub(in crate::baseline) n_docs: f64,
     /// c_v, documents that hold each token.
     pub(super) counts: Vec<f64>,
 }

@@ -5,6 +5,8 @@
 mod checks;
 mod completion;
 mod control;
+#[cfg(test)]
+pub(super) mod golden;
 mod lambda;
 mod local;
 mod membership;
@@ -21,7 +23,8 @@ pub(super) use super::Tensors;
 pub(super) use checks::{MAX_TOPICS, cells, check_range, n_of, within};
 pub use completion::{Completion, completion};
 pub(super) use control::coefficient;
-pub(super) use local::{Found, Local};
+pub(super) use local::Found;
+pub use local::Local;
 pub(super) use membership::{Membership, Prior, Until};
 pub use options::SviOptions;
 pub(super) use rows::Rows;

@@ -16,9 +16,9 @@ pub struct Step<'a> {
     /// rho_t.
     pub(in crate::baseline) rate: f64,
     pub(in crate::baseline) sums: &'a Sums,
-    pub(super) known: &'a Known,
+    pub(in crate::baseline) known: &'a Known,
     /// None: gradients are not corrected.
-    pub(super) control: Option<&'a Control>,
+    pub(in crate::baseline) control: Option<&'a Control>,
 }
 
 impl Step<'_> {

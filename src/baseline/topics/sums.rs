@@ -80,6 +80,25 @@ impl Sums {
         Ok(sums)
     }
 
+    /// Of documents whose words and phi are given.
+    #[cfg(test)]
+    pub(in crate::baseline) fn given(
+        n_topics: usize,
+        n_tokens: usize,
+        docs: impl Iterator<Item = Vec<(u32, Vec<f64>)>>,
+    ) -> Self {
+        let lambda = super::lambda::Lambda::new(vec![1.0; n_topics * n_tokens], n_topics);
+        let rows = Rows::of(&lambda, true, 0..n_tokens as u32, false);
+        let (n, phi) = (vec![0.0; n_tokens], vec![0.0; n_topics * n_tokens]);
+        let mut sums = Self { rows, n_docs: 0.0, score: 0.0, n, phi, counts: Vec::new(), h: Vec::new() };
+        for doc in docs {
+            let (words, phi): (Vec<u32>, Vec<Vec<f64>>) = doc.into_iter().unzip();
+            sums.add(&words, &Found { phi: phi.concat(), ..Found::default() }, n_topics);
+            sums.n_docs += 1.0;
+        }
+        sums
+    }
+
     fn add(&mut self, words: &[u32], found: &Found, n_topics: usize) {
         self.score += found.score;
         self.counts.extend_from_slice(&found.counts);

@@ -99,6 +99,22 @@ impl<L: Local> Svi<L> {
         Sums::of(&self.local, &self.options, self.control.as_ref(), rows, training, doc_ixs)
     }
 
+    /// Steps through some of the training documents, in batches; the mean of their scores. A pass is this for all of them, shuffled.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`].
+    pub fn learn(&mut self, training: &Training<'_>, doc_ixs: &[u32]) -> Result<f64> {
+        let known = Known::of(&training.docs, training.train, self.n_tokens());
+        let mut score = 0.0;
+        for batch in doc_ixs.chunks(L::svi(&self.options).batch) {
+            let sums = self.expect(training, batch)?;
+            score += sums.score;
+            self.advance(&sums, &known);
+        }
+        Ok(score / doc_ixs.len().max(1) as f64)
+    }
+
     fn advance(&mut self, sums: &Sums, known: &Known) {
         let svi = L::svi(&self.options);
         let step = Step { rate: svi.rate(self.steps), sums, known, control: self.control.as_ref() };
@@ -146,16 +162,10 @@ impl<L: Local> Model for Svi<L> {
     }
 
     fn pass(&mut self, training: &Training<'_>, number: u32) -> Result<Pass> {
-        let known = Known::of(&training.docs, training.train, self.n_tokens());
         let mut order = training.train.to_vec();
         order.shuffle(&mut rng(training.seed, Stream::Shuffle(u64::from(number))));
-        let (mut score, before) = (0.0, self.steps);
-        for doc_ixs in order.chunks(L::svi(&self.options).batch) {
-            let sums = self.expect(training, doc_ixs)?;
-            score += sums.score;
-            self.advance(&sums, &known);
-        }
-        let score = score / known.n_docs.max(1.0);
+        let before = self.steps;
+        let score = self.learn(training, &order)?;
         let close = |before: f64| (score - before).abs() <= L::svi(&self.options).tolerance * score.abs();
         let converged = self.score.is_some_and(close);
         self.score = Some(score);

@@ -1,7 +1,9 @@
 //! What needs more than the public functions: that corrected gradients are unbiased, and what running means are.
 
 use super::control::Control;
+use super::golden::{Batches, batches, cases, n_topics};
 use super::lambda::Known;
+use super::step::Step;
 use super::svi::Svi;
 use super::{Local, SviOptions};
 use crate::Monitor;
@@ -91,4 +93,43 @@ fn running_means_are_those_of_documents_with_the_word() {
         control.learn(&sums, &known, 1.0);
         (0..3).for_each(|topic| assert!((control.coefficient(topic) - 1.0).abs() < 1e-12));
     });
+}
+
+/// Control variates with exact posteriors in place of phi.
+#[test]
+fn golden_control_variates() {
+    for case in cases() {
+        let Batches { all, batch, known, .. } = batches(&case);
+        let at = |key: &str, topic: usize, word: u32| case[key][topic][word as usize].as_f64().unwrap();
+        let mut control = Control::new(n_topics(&case), known.counts.len());
+        for word in 0..known.counts.len() {
+            for topic in 0..n_topics(&case) {
+                control.mean[word * n_topics(&case) + topic] = at("phi", topic, word as u32);
+            }
+        }
+        for word in 0..known.counts.len() as u32 {
+            let corrected = |control: &Control, key: &str| {
+                let mut row = vec![0.0; n_topics(&case)];
+                let step = Step { rate: 1.0, sums: &batch, known: &known, control: Some(control) };
+                step.target(word, 0.0, &mut row);
+                for (topic, got) in row.iter().enumerate() {
+                    let (got, want) = (got / known.n_docs, at(key, topic, word));
+                    assert!((got - want).abs() < 1e-9, "{key} {topic} {word}: {got}, not {want}");
+                }
+            };
+            (control.cov, control.var) = (vec![1.0; n_topics(&case)], vec![1.0; n_topics(&case)]);
+            corrected(&control, "corrected_a1");
+            // The best factors of this word alone: no other has a mean.
+            let mut alone = Control::new(n_topics(&case), known.counts.len());
+            let own = word as usize * n_topics(&case)..(word as usize + 1) * n_topics(&case);
+            alone.mean[own.clone()].copy_from_slice(&control.mean[own]);
+            alone.learn(&all, &known, 1.0);
+            for topic in 0..n_topics(&case) {
+                let want = at("a_star", topic, word);
+                assert!((alone.coefficient(topic) - want).abs() < 1e-9 * want.max(1.0), "{topic} {word}");
+            }
+            (control.cov, control.var) = (alone.cov, alone.var);
+            corrected(&control, "corrected_astar");
+        }
+    }
 }

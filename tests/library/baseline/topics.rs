@@ -55,7 +55,7 @@ fn damaged_arrays_are_refused() {
     }
     damage(&data, &[], lda(svi(3, 20, true))(&data.training(0)).unwrap(), Lda::load);
     damage(&data, &[], nmf(svi(3, 20, true))(&data.training(0)).unwrap(), Nmf::load);
-    let more: [(&str, &[f64]); 2] = [("stick", &[0.0, -1.0]), ("state_stick", &[-1.0])];
+    let more: [(&str, &[f64]); 2] = [("stick", &[0.0, -1.0]), ("state_stick", &[-1e16])];
     damage(&data, &more, hdp(svi(3, 20, true))(&data.training(0)).unwrap(), Hdp::load);
 }
 
