@@ -38,6 +38,14 @@ pub enum Stream {
     SynthUnknown(u64),
     /// Where components of a mixture begin anew after a pass.
     MixtureRenewal(u64),
+    /// Where the topics of a baseline begin.
+    Topics,
+    /// Shares of topics of one document, for its likelihood.
+    Theta(u64),
+    /// Which tokens of one document are held out, to be predicted from the others.
+    HeldOut(u64),
+    /// One batch of documents among many whose gradients are compared.
+    Gradient(u64),
 }
 
 /// The generator of one stream.
@@ -59,6 +67,10 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Moments => (13, 0),
         Stream::SynthUnknown(doc) => (14, doc),
         Stream::MixtureRenewal(pass) => (15, pass),
+        Stream::Topics => (40, 0),
+        Stream::Theta(doc) => (41, doc),
+        Stream::HeldOut(doc) => (42, doc),
+        Stream::Gradient(batch) => (43, batch),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

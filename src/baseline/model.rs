@@ -112,6 +112,12 @@ pub trait Model: Send + Sync {
         Vec::new()
     }
 
+    /// For every token a number in proportion to the chance that it is the next one present, where the given tokens are present and
+    /// nothing else is known. None where the model cannot say.
+    fn predictive(&self, _given: &[u32]) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Everything it holds. Arrays whose names begin with `state_` are for further passes alone, and not in the file of a finished model.
     fn tensors(&self) -> Tensors;
 }

@@ -22,6 +22,7 @@ use joint::Sums;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
+pub(crate) use weights::mean as mean_of_weights;
 
 /// Samples of a document unless told otherwise.
 pub const SAMPLES: usize = 100;

@@ -4,16 +4,16 @@ use crate::numeric::f64::LogSum;
 
 /// log of the mean of weights, and how good it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Mean {
-    pub(super) log: f64,
+pub(crate) struct Mean {
+    pub(crate) log: f64,
     /// Standard error of `log`, by the delta method: that of the mean over the mean.
-    pub(super) se: f64,
+    pub(crate) se: f64,
     /// Effective sample size, `(sum w)^2 / sum w^2`.
-    pub(super) ess: f64,
+    pub(crate) ess: f64,
 }
 
 /// The mean of weights that are given by their logarithms.
-pub(super) fn mean(log_weights: &[f64]) -> Mean {
+pub(crate) fn mean(log_weights: &[f64]) -> Mean {
     let n = log_weights.len() as f64;
     let (mut sum, mut squares) = (LogSum::default(), LogSum::default());
     for &log_weight in log_weights {
