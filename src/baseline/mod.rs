@@ -34,6 +34,6 @@ pub use options::ModelOptions;
 pub use page::baseline_page;
 pub use record::BaselineRecord;
 pub use run::{BaselineChanges, BaselineOutcome, BaselineRun, Evaluation};
-pub use scoring::{describe, mean_score, scores};
+pub use scoring::{describe, estimates, mean_score, scores};
 pub use tensors::Tensors;
 pub use topics::{Completion, Local, Svi, SviOptions, Variance, completion};

@@ -101,6 +101,18 @@ pub trait Model: Send + Sync {
     /// one thread. A score depends on its document alone, not on its neighbours.
     fn scores(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f64>;
 
+    /// log p of each of these documents by so many random draws, and its standard error; none where scores are as good as it gets. Blocks and
+    /// threads as in [`Model::scores`].
+    fn estimates(
+        &self,
+        _docs: &Docs<'_>,
+        _doc_ixs: &[u32],
+        _draws: usize,
+        _seed: u64,
+    ) -> Option<Vec<(f64, f64)>> {
+        None
+    }
+
     /// Names of the features.
     fn feature_names(&self) -> Vec<String>;
 

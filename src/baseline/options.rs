@@ -1,16 +1,27 @@
 //! Which baseline, and its options.
 
-use super::mixture::{MixtureModel, MixtureOptions};
-use super::{Model, Tensors, Training};
+use super::{
+    BernoulliLda, BernoulliLdaOptions, Hdp, HdpOptions, Lda, LdaOptions, MixtureModel, MixtureOptions, Model,
+    Nmf, NmfOptions, Tensors, Training,
+};
 use crate::error::{Error, Result};
+use crate::faults::shown;
 use serde::{Deserialize, Serialize};
 
 /// A baseline, as it is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum ModelOptions {
     /// A mixture of Bernoulli distributions.
     Mixture(MixtureOptions),
+    /// Latent Dirichlet allocation over the presence of every token.
+    BernoulliLda(BernoulliLdaOptions),
+    /// Latent Dirichlet allocation over the tokens that are present.
+    Lda(LdaOptions),
+    /// Topics of a hierarchical Dirichlet process.
+    Hdp(HdpOptions),
+    /// Non-negative matrix factorisation.
+    Nmf(NmfOptions),
 }
 
 impl ModelOptions {
@@ -18,6 +29,10 @@ impl ModelOptions {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Mixture(_) => "mixture",
+            Self::BernoulliLda(_) => "bernoulli-lda",
+            Self::Lda(_) => "lda",
+            Self::Hdp(_) => "hdp",
+            Self::Nmf(_) => "nmf",
         }
     }
 
@@ -25,6 +40,8 @@ impl ModelOptions {
     pub fn default_epochs(&self) -> u32 {
         match self {
             Self::Mixture(_) => 60,
+            Self::BernoulliLda(_) => 100,
+            Self::Lda(_) | Self::Hdp(_) | Self::Nmf(_) => 20,
         }
     }
 
@@ -36,6 +53,10 @@ impl ModelOptions {
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Mixture(options) => options.check(),
+            Self::BernoulliLda(options) => options.check(),
+            Self::Lda(options) => options.check(),
+            Self::Hdp(options) => options.check(),
+            Self::Nmf(options) => options.check(),
         }
     }
 
@@ -47,6 +68,10 @@ impl ModelOptions {
     pub fn start(&self, training: &Training<'_>) -> Result<Box<dyn Model>> {
         Ok(match self {
             Self::Mixture(options) => Box::new(MixtureModel::start(options, training)?),
+            Self::BernoulliLda(options) => Box::new(BernoulliLda::start(options, training)?),
+            Self::Lda(options) => Box::new(Lda::start(options, training)?),
+            Self::Hdp(options) => Box::new(Hdp::start(options, training)?),
+            Self::Nmf(options) => Box::new(Nmf::start(options, training)?),
         })
     }
 
@@ -58,8 +83,12 @@ impl ModelOptions {
     pub fn load(name: &str, tensors: Tensors) -> Result<Box<dyn Model>> {
         Ok(match name {
             "mixture" => Box::new(MixtureModel::load(tensors)?),
+            "bernoulli-lda" => Box::new(BernoulliLda::load(tensors)?),
+            "lda" => Box::new(Lda::load(tensors)?),
+            "hdp" => Box::new(Hdp::load(tensors)?),
+            "nmf" => Box::new(Nmf::load(tensors)?),
             _ => {
-                let name = crate::faults::shown(name);
+                let name = shown(name);
                 return Err(Error::Usage(format!("a baseline '{name}' is not known to this version")));
             }
         })

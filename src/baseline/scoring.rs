@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::corpus::{Docs, RELEASE_DOCS};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
@@ -48,6 +48,30 @@ pub fn scores(model: &dyn Model, docs: &Docs<'_>, doc_ixs: &[u32], monitor: &Mon
         Ok(())
     })?;
     Ok(scores)
+}
+
+/// log p of every document by so many random draws, and its standard error.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where the model has no such estimate; else as [`scores`].
+pub fn estimates(
+    model: &dyn Model,
+    docs: &Docs<'_>,
+    doc_ixs: &[u32],
+    (draws, seed): (usize, u64),
+    monitor: &Monitor,
+) -> Result<Vec<(f64, f64)>> {
+    refuse_unknown(model, docs)?;
+    let mut estimates = Vec::with_capacity(doc_ixs.len());
+    let run = |doc_ixs: &[u32]| model.estimates(docs, doc_ixs, draws, seed);
+    in_blocks(docs, doc_ixs, monitor, run, |_, block| {
+        let none =
+            || Error::Usage(format!("{} has no estimate beside its {} scores", model.name(), model.score()));
+        estimates.extend(block.ok_or_else(none)?);
+        Ok(())
+    })?;
+    Ok(estimates)
 }
 
 /// The mean score of documents; none if there are none.

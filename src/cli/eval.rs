@@ -56,6 +56,10 @@ pub(crate) struct Args {
     /// unknown tokens, the cases have the same ones unknown
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
     calibration: Option<Option<usize>>,
+    /// Baselines only: also how well words are predicted from the others of their document, of which a share is held out (0.1 if not given):
+    /// comparable among all models that predict words
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true)]
+    completion: Option<Option<f64>>,
     #[command(flatten)]
     given: GivenArgs,
     /// Seed of the samples of --likelihood and --calibration
@@ -75,6 +79,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     if let Some(file) = baseline_file(&args.model)? {
         return of_baseline::run(&args, &file, common);
+    }
+    if args.completion.is_some() {
+        let message = "--completion is for baselines; a network does not predict words one by one";
+        return Err(Error::Usage(message.into()).into());
     }
     let options = args.estep.options()?;
     let sampling = args.likelihood.map(|samples| likelihood::Options {

@@ -137,7 +137,7 @@ impl BernoulliLda {
 
 impl Model for BernoulliLda {
     fn name(&self) -> &'static str {
-        "lda"
+        "bernoulli-lda"
     }
 
     fn n_tokens(&self) -> usize {
@@ -167,6 +167,16 @@ impl Model for BernoulliLda {
             document.bound(self.prior())
         };
         doc_ixs.iter().map(score).collect()
+    }
+
+    fn estimates(
+        &self,
+        docs: &Docs<'_>,
+        doc_ixs: &[u32],
+        draws: usize,
+        seed: u64,
+    ) -> Option<Vec<(f64, f64)>> {
+        Some(self.estimate(docs, doc_ixs, draws, seed))
     }
 
     fn feature_names(&self) -> Vec<String> {

@@ -7,13 +7,17 @@ use crate::cli::common::{interruptible, print};
 use crate::cli::corpus_args::refuse_overwriting;
 use crate::cli::progress::Progress;
 use anyhow::Result;
-use noisyor::baseline::{Trained, load_baseline, scores};
+use noisyor::baseline::{Completion, Trained, completion, estimates, load_baseline, scores};
 use noisyor::corpus::{Baseline, Docs, Verifying, known_share, token_frequency};
 use noisyor::files::AtomicFile;
 use noisyor::{Error, infer};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// Draws of an estimate, and the share of words held out for completion, unless the user says otherwise.
+const DRAWS: usize = 3000;
+const SHARE: f64 = 0.1;
 
 pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
     let Some(corpus_path) = refuse_others(args)? else {
@@ -33,9 +37,30 @@ pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
     let progress = Progress::start(common, &monitor, "evaluating", doc_ixs.len() as u64);
     let scores = verifying.finish(scores(model.as_ref(), &docs, &doc_ixs, &monitor))?;
     drop(progress);
+    let estimated = match args.likelihood {
+        Some(draws) => {
+            let _progress = Progress::start(common, &monitor, "sampling", doc_ixs.len() as u64);
+            let draws = (draws.unwrap_or(DRAWS), args.seed);
+            Some(estimates(model.as_ref(), &docs, &doc_ixs, draws, &monitor)?)
+        }
+        None => None,
+    };
+    let completed = match args.completion {
+        Some(share) => {
+            let (share, _progress) = (share.unwrap_or(SHARE), Progress::open(common, &monitor, "completing"));
+            Some(completion(model.as_ref(), &docs, &doc_ixs, share, args.seed, &monitor)?)
+        }
+        None => None,
+    };
     if let (Some(file), Some(path)) = (per_doc, &args.per_doc) {
-        write(file, path, &docs, &scores)?;
+        write(file, path, &docs, &scores, estimated.as_deref())?;
     }
+    let means = estimated.filter(|estimated| !estimated.is_empty()).map(|estimated| {
+        let n = estimated.len() as f64;
+        let sum = |of: fn(&(f64, f64)) -> f64| estimated.iter().map(of).sum::<f64>();
+        // Estimates of documents are independent.
+        (sum(|estimate| estimate.0) / n, sum(|estimate| estimate.1 * estimate.1).sqrt() / n)
+    });
     let (n_docs, sum) = (scores.len(), scores.iter().sum::<f64>());
     let mean = (n_docs > 0).then(|| sum / n_docs as f64);
     // Independent words are a model of the same thing only where every token is scored.
@@ -44,12 +69,21 @@ pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
     let independent = Baseline::among_told(&frequency, &told, &frequency, n_docs);
     let independent = mean.filter(|_| model.score_of().is_none()).map(|mean| (independent, mean));
     if common.json {
-        let result = json!({
+        let mut result = json!({
             "docs": n_docs, "baseline": model.name(), "score": model.score(), "score_of": model.score_of(), "score_mean": mean,
             "score_sum": sum, "parameters": model.n_parameters(),
             "baseline_mean": independent.map(|(independent, _)| independent.mean),
             "gain_bits_a_word": independent.and_then(|(independent, mean)| independent.gain(mean).1),
         });
+        if args.likelihood.is_some() {
+            result["likelihood_mean"] = json!(means.map(|means| means.0));
+            result["likelihood_se"] = json!(means.map(|means| means.1));
+        }
+        if let Some(completed) = completed {
+            result["completion_mean"] = json!(completed.mean);
+            result["completion_se"] = json!(completed.se);
+            result["completion_words"] = json!(completed.n_words);
+        }
         return print(format_args!("{result}\n"));
     }
     let Some(mean) = mean else { return print("no documents\n") };
@@ -58,6 +92,14 @@ pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
     if let Some((independent, mean)) = independent {
         text += &format!("{}\n", independent.describe(mean));
     }
+    if let Some((log_p, se)) = means {
+        text += &format!("estimated log-likelihood {log_p:.6}, standard error {se:.6}\n");
+    }
+    if let Some(Completion { mean, se, n_words, n_docs }) = completed {
+        text += &format!(
+            "{n_words} words held out of {n_docs} documents, predicted from the others: {mean:.4} nats a word, standard error {se:.4}\n"
+        );
+    }
     print(text)
 }
 
@@ -65,7 +107,6 @@ pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
 fn refuse_others(args: &Args) -> Result<Option<&PathBuf>, Error> {
     let options = [
         ("--exact", args.exact),
-        ("--likelihood", args.likelihood.is_some()),
         ("--upper", args.upper),
         ("--calibration", args.calibration.is_some()),
         ("--given", args.given.is_given()),
@@ -76,13 +117,23 @@ fn refuse_others(args: &Args) -> Result<Option<&PathBuf>, Error> {
     }
 }
 
-/// A table: doc, score.
-fn write(mut file: AtomicFile, path: &Path, docs: &Docs<'_>, scores: &[f64]) -> Result<(), Error> {
+/// A table: doc, score, and if asked for likelihood, likelihood_se.
+fn write(
+    mut file: AtomicFile,
+    path: &Path,
+    docs: &Docs<'_>,
+    scores: &[f64],
+    estimates: Option<&[(f64, f64)]>,
+) -> Result<(), Error> {
     let mut write = || {
-        writeln!(file, "doc\tscore")?;
+        writeln!(file, "doc\tscore{}", if estimates.is_some() { "\tlikelihood\tlikelihood_se" } else { "" })?;
         let mut lines = scores.iter().enumerate();
         lines.try_for_each(|(doc_ix, score)| {
-            writeln!(file, "{}\t{score}", infer::tsv_field(&docs.corpus().id(doc_ix)))
+            write!(file, "{}\t{score}", infer::tsv_field(&docs.corpus().id(doc_ix)))?;
+            if let Some((log_p, se)) = estimates.map(|estimates| estimates[doc_ix]) {
+                write!(file, "\t{log_p}\t{se}")?;
+            }
+            writeln!(file)
         })
     };
     write().map_err(|e| Error::io(path, e))?;
