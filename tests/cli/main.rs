@@ -4,6 +4,7 @@
 
 mod bad_corpora;
 mod bad_models;
+mod baseline;
 mod bench;
 mod capacity;
 mod compare;
@@ -78,6 +79,11 @@ fn every_help_has_an_example() {
         "corpus split",
         "graph",
         "moments",
+        "baseline",
+        "baseline mixture",
+        "baseline lda",
+        "baseline hdp",
+        "baseline nmf",
         "plan",
         "watch",
         "compare",

@@ -1,7 +1,9 @@
 //! Bernoulli LDA against golden answers, enumeration, and itself.
 
-use super::{Data, assert_damage_is_seen, assert_sound, pass, three_topics};
-use crate::common::{F64, assert_close, golden_file};
+use super::{
+    Data, assert_damage_is_seen, assert_sound, floats, golden_cases, golden_data, pass, three_topics,
+};
+use crate::common::{F64, assert_close};
 use noisyor::baseline::{BernoulliLda, BernoulliLdaOptions, Model, Tensors};
 use noisyor::corpus::{Corpus, Others, align};
 use noisyor::gamma::digamma;
@@ -10,24 +12,6 @@ use serde_json::{Value, json};
 /// Of what digamma is in (tests/golden/baselines/README.md).
 const DIGAMMA: f64 = 1e-8;
 const PROBABILITY: f64 = 1e-12;
-
-fn floats(value: &Value) -> Vec<f64> {
-    match value {
-        Value::Array(values) => values.iter().flat_map(floats).collect(),
-        number => vec![number.as_f64().unwrap()],
-    }
-}
-
-fn cases() -> Vec<Value> {
-    golden_file("baselines/golden.json")["bernoulli_lda"].as_array().unwrap().clone()
-}
-
-fn data(case: &Value) -> Data {
-    let rows = case["rows"].as_array().unwrap();
-    let tokens = |row: &Value| (0u32..).zip(floats(row)).filter(|(_, y)| *y == 1.0).map(|(token, _)| token);
-    let n_tokens = rows[0].as_array().unwrap().len();
-    Data::of(rows.iter().map(|row| tokens(row).collect()), n_tokens)
-}
 
 fn model(case: &Value, sweeps: u32, sweep_tolerance: f64) -> BernoulliLda {
     let (alpha, b) = (floats(&case["alpha"]), floats(&case["b"]));
@@ -48,10 +32,10 @@ fn model(case: &Value, sweeps: u32, sweep_tolerance: f64) -> BernoulliLda {
 
 #[test]
 fn golden() {
-    let cases = cases();
+    let cases = golden_cases();
     assert_eq!(cases.len(), 3);
     for case in &cases {
-        let (data, sweeps) = (data(case), case["sweeps"].as_u64().unwrap() as u32);
+        let (data, sweeps) = (golden_data(case), case["sweeps"].as_u64().unwrap() as u32);
         let mut model = model(case, sweeps, 0.0);
         let docs = data.alignment.docs(&data.corpus);
         let (gammas, phis, b) = (floats(&case["gamma"]), floats(&case["phi"]), floats(&case["b"]));
@@ -95,8 +79,9 @@ fn golden() {
 #[test]
 fn exact_likelihood() {
     let mut n_exact = 0;
-    for case in cases().iter().filter(|case| !case["exact_loglik"].is_null()) {
-        let (data, model, exact) = (data(case), model(case, 1000, 1e-9), floats(&case["exact_loglik"]));
+    for case in golden_cases().iter().filter(|case| !case["exact_loglik"].is_null()) {
+        let (data, model, exact) =
+            (golden_data(case), model(case, 1000, 1e-9), floats(&case["exact_loglik"]));
         let docs = data.alignment.docs(&data.corpus);
         let estimates = model.estimate(&docs, &data.train, 30_000, 1);
         for ((bound, (log_p, se)), exact) in model.scores(&docs, &data.train).iter().zip(estimates).zip(exact)

@@ -3,13 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 mod bernoulli_lda;
+mod mixture;
 mod topics;
 
+use crate::common::golden_file;
 use noisyor::baseline::{Model, Tensors, Training};
 use noisyor::corpus::{Alignment, Corpus, align};
 use noisyor::{Monitor, Result};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
 
 /// Documents to train on.
 pub(crate) struct Data {
@@ -44,6 +47,27 @@ pub(crate) fn three_topics(n_docs: usize) -> Data {
         (0..12).filter(|&token| random.random::<f64>() < p(token)).collect()
     };
     Data::of((0..n_docs).map(doc).collect::<Vec<_>>(), 12)
+}
+
+/// Numbers of lists within lists.
+pub(crate) fn floats(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Array(values) => values.iter().flat_map(floats).collect(),
+        number => vec![number.as_f64().unwrap()],
+    }
+}
+
+/// Rows of which Bernoulli LDA and mixtures have golden answers.
+pub(crate) fn golden_cases() -> Vec<Value> {
+    golden_file("baselines/golden.json")["bernoulli_lda"].as_array().unwrap().clone()
+}
+
+/// The rows of such a case.
+pub(crate) fn golden_data(case: &Value) -> Data {
+    let rows = case["rows"].as_array().unwrap();
+    let tokens = |row: &Value| (0u32..).zip(floats(row)).filter(|(_, y)| *y == 1.0).map(|(token, _)| token);
+    let n_tokens = rows[0].as_array().unwrap().len();
+    Data::of(rows.iter().map(|row| tokens(row).collect()), n_tokens)
 }
 
 /// A model after so many passes, in a pool of so many threads.
