@@ -118,8 +118,8 @@ impl MixtureModel {
     /// [`Error::Usage`] where that is damaged.
     pub fn load(mut tensors: Tensors) -> Result<Self> {
         let facts = tensors.facts()?;
-        let size = |key: &str| facts[key].as_u64().and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
-        let sizes = size("components").zip(size("tokens"));
+        let size = |key: &str| facts[key].as_u64().and_then(|n| usize::try_from(n).ok());
+        let sizes = size("components").filter(|&n| n > 0).zip(size("tokens"));
         let (n_components, n_tokens) =
             sizes.ok_or_else(|| Error::Usage("the mixture's size is missing".into()))?;
         let n_all = n_components.checked_mul(n_tokens).filter(|n| *n <= usize::MAX / 2);
@@ -191,15 +191,18 @@ impl MixtureModel {
             let Mixture { shares, p, .. } = &self.mixture;
             let n_tokens = self.mixture.n_tokens();
             let of_token = |table: fn(f64) -> f64| -> Vec<f64> {
-                let row = |token: usize| p.iter().skip(token).step_by(n_tokens).map(move |&p| table(p));
+                let row =
+                    |token: usize| p.iter().skip(token).step_by(n_tokens.max(1)).map(move |&p| table(p));
                 (0..n_tokens).flat_map(row).collect()
             };
-            let constant =
-                |(share, p): (&f64, &[f64])| share.ln() + p.iter().map(|p| (-p).ln_1p()).sum::<f64>();
+            let constant = |(component, share): (usize, &f64)| {
+                let absent = self.mixture.component(component).iter().map(|p| (-p).ln_1p());
+                share.ln() + absent.sum::<f64>()
+            };
             Tables {
                 log_odds: of_token(|p| p.ln() - (-p).ln_1p()),
                 unknown: of_token(|p| -(-p).ln_1p()),
-                constants: shares.iter().zip(p.chunks_exact(n_tokens)).map(constant).collect(),
+                constants: shares.iter().enumerate().map(constant).collect(),
             }
         })
     }

@@ -53,8 +53,9 @@ impl Scores {
             }
         });
         let all_off = |p: &[f64]| p.iter().map(|p| (-p).ln_1p()).sum::<f64>();
-        let components = shares.par_iter().zip(p.par_chunks_exact(n_tokens));
-        let constants: Vec<f64> = components.map(|(share, p)| share.ln() + all_off(p)).collect();
+        let components = shares.par_iter().enumerate();
+        let constants: Vec<f64> =
+            components.map(|(at, share)| share.ln() + all_off(&p[at * n_tokens..][..n_tokens])).collect();
         self.offset = constants.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         self.constants.clear();
         self.constants.extend(constants.iter().map(|c| (c - self.offset) as f32));

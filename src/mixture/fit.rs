@@ -173,7 +173,8 @@ impl<'a> Data<'a> {
             counts.docs[component] = size;
             let columns = &mut counts.tokens[component * self.n_columns..][..self.n_columns];
             columns.fill(0.0);
-            let item = drawn[at % drawn.len()];
+            // Without documents all are alike.
+            let Some(item) = drawn.get(at % drawn.len().max(1)) else { continue };
             self.docs.tokens(item.doc_ix as usize).for_each(|column| columns[column as usize] = size);
         }
     }
@@ -201,8 +202,9 @@ impl<'a> Data<'a> {
         counts: &mut Counts,
     ) -> Result<f64> {
         scores.set(&mixture.shares, &mixture.p, self.frequency.len(), self.n_columns);
-        mixture.log_likelihood = self.share_out(scores, Some(counts))? / self.n_docs;
-        Ok(mixture.log_likelihood + self.log_prior(mixture, smoothing) / self.n_docs)
+        let n_docs = self.n_docs.max(1.0);
+        mixture.log_likelihood = self.share_out(scores, Some(counts))? / n_docs;
+        Ok(mixture.log_likelihood + self.log_prior(mixture, smoothing) / n_docs)
     }
 
     /// Components of equal shares, each begun at a document of its own as long as there are any.
@@ -291,7 +293,8 @@ impl<'a> Data<'a> {
                 }
             }
             // A thread has whole components, and takes their documents in order.
-            let rows = counts.docs.par_iter_mut().zip(counts.tokens.par_chunks_exact_mut(self.n_columns));
+            let rows =
+                counts.docs.par_iter_mut().zip(counts.tokens.par_chunks_exact_mut(self.n_columns.max(1)));
             rows.zip(of_component).for_each(|((docs, tokens), parts)| {
                 for (item, share) in parts {
                     *docs += share;
@@ -309,7 +312,7 @@ impl<'a> Data<'a> {
             let terms = p.iter().zip(&self.frequency);
             terms.map(|(p, share)| share * p.ln() + (1.0 - share) * (-p).ln_1p()).sum()
         };
-        let logs: Vec<f64> = mixture.p.par_chunks_exact(self.frequency.len()).map(log).collect();
+        let logs: Vec<f64> = mixture.p.par_chunks_exact(self.frequency.len().max(1)).map(log).collect();
         smoothing * logs.iter().sum::<f64>()
     }
 
@@ -346,14 +349,16 @@ impl Counts {
     /// ```
     pub fn maximise(&self, pseudo: &Pseudo, mixture: &mut Mixture) {
         let all: f64 = self.docs.iter().map(|docs| docs + pseudo.shares).sum();
-        mixture
-            .shares
-            .iter_mut()
-            .zip(&self.docs)
-            .for_each(|(share, docs)| *share = (docs + pseudo.shares) / all);
+        let n = self.docs.len() as f64;
+        for (share, docs) in mixture.shares.iter_mut().zip(&self.docs) {
+            // Without documents no component is known better than another.
+            *share = if all > 0.0 { (docs + pseudo.shares) / all } else { 1.0 / n };
+        }
         let n_tokens = mixture.frequency.len();
         let n_columns = self.tokens.len() / self.docs.len();
-        let rows = mixture.p.par_chunks_exact_mut(n_tokens).zip(self.tokens.par_chunks_exact(n_columns));
+        // Where there are no tokens, there are no rows.
+        let rows = mixture.p.par_chunks_exact_mut(n_tokens.max(1));
+        let rows = rows.zip(self.tokens.par_chunks_exact(n_columns.max(1)));
         rows.zip(&self.docs).for_each(|((p, columns), docs)| {
             let (tokens, unknown) = columns.split_at(n_tokens);
             for (at, ((p, count), on)) in p.iter_mut().zip(tokens).zip(&pseudo.on).enumerate() {
