@@ -20,7 +20,7 @@ mod sample;
 
 pub use options::BernoulliLdaOptions;
 
-use super::topics::{Membership, Prior, cells, n_of, names, shares, within};
+use super::topics::{Membership, Prior, Until, cells, n_of, names, shares, within};
 use super::{Model, Pass, Score, Tensors, Training};
 use crate::corpus::{Docs, token_frequency};
 use crate::error::{Error, Result};
@@ -129,9 +129,25 @@ impl BernoulliLda {
         }
     }
 
+    /// Finds the best gamma of several starts: equal shares, then all words with one of the topics that this finds largest.
     fn infer(&self, docs: &Docs<'_>, doc_ix: u32, document: &mut Membership) {
         self.observe(docs, doc_ix, document);
         document.climb(self.prior(), None, self.options.until());
+        let (mut best, mut gamma) = (document.bound(self.prior()), document.gamma().to_vec());
+        let mut topics: Vec<usize> = (0..gamma.len()).collect();
+        topics.sort_by(|&a, &b| gamma[b].total_cmp(&gamma[a]));
+        topics.truncate(self.options.starts as usize);
+        for topic in topics {
+            let mut start = self.alpha.clone();
+            start[topic] += self.n_tokens as f64;
+            document.climb(self.prior(), Some(&start), self.options.until());
+            if document.bound(self.prior()) > best {
+                (best, gamma) = (document.bound(self.prior()), document.gamma().to_vec());
+            }
+        }
+        if self.options.starts > 0 {
+            document.climb(self.prior(), Some(&gamma), Until { sweeps: 0, ..self.options.until() });
+        }
     }
 }
 

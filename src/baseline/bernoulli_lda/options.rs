@@ -19,6 +19,8 @@ pub struct BernoulliLdaOptions {
     pub smoothing_on: f64,
     /// Documents of every topic that do not hold a word: s0.
     pub smoothing_off: f64,
+    /// Further starts of a document that is scored or described, each at one topic; the best counts. Training has one, and remembers.
+    pub starts: u32,
     /// Sweeps over a document at most.
     pub sweeps: u32,
     /// Sweeps end where no gamma moves by this over the number of topics.
@@ -34,6 +36,7 @@ impl Default for BernoulliLdaOptions {
             alpha: 0.1,
             smoothing_on: 0.1,
             smoothing_off: 0.1,
+            starts: 3,
             sweeps: 100,
             sweep_tolerance: 1e-3,
             tolerance: 1e-4,

@@ -18,6 +18,7 @@ fn model(case: &Value, sweeps: u32, sweep_tolerance: f64) -> BernoulliLda {
     let (topics, n_tokens) = (alpha.len(), b.len() / alpha.len());
     let options = BernoulliLdaOptions {
         topics,
+        starts: 0,
         sweeps,
         sweep_tolerance,
         smoothing_on: case["smoothing_on"].as_f64().unwrap(),
@@ -150,6 +151,22 @@ fn training_climbs_and_ends() {
         .collect();
     kinds.sort_unstable();
     assert_eq!(kinds, [0, 1, 2], "{b:?}");
+}
+
+/// More starts never lower a bound, and raise some; training has its own.
+#[test]
+fn further_starts_raise_bounds() {
+    let data = three_topics(300);
+    let docs = data.alignment.docs(&data.corpus);
+    let scores = |starts| {
+        let options = BernoulliLdaOptions { topics: 5, starts, ..BernoulliLdaOptions::default() };
+        let mut model = BernoulliLda::start(&options, &data.training(6)).unwrap();
+        pass(&mut model, &data.training(6), 0..8);
+        model.scores(&docs, &data.train)
+    };
+    let (one, three) = (scores(0), scores(3));
+    assert!(one.iter().zip(&three).all(|(one, three)| three >= one));
+    assert!(three.iter().sum::<f64>() > one.iter().sum::<f64>() + 0.1);
 }
 
 /// A document with an unknown word is scored like one of a model without that word.
