@@ -36,6 +36,14 @@ pub enum Stream {
     Moments,
     /// Which tokens of one sampled document are unknown.
     SynthUnknown(u64),
+    /// Clusters of rows while the structure of a sum-product network is learned.
+    SpnStructure,
+    /// Weights that a sum-product network begins with.
+    SpnStart,
+    /// The order of documents in a pass of a sum-product network.
+    SpnShuffle(u64),
+    /// One document that a sum-product network samples.
+    SpnSample(u64),
 }
 
 /// The generator of one stream.
@@ -56,6 +64,10 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Posterior(case) => (12, case),
         Stream::Moments => (13, 0),
         Stream::SynthUnknown(doc) => (14, doc),
+        Stream::SpnStructure => (40, 0),
+        Stream::SpnStart => (41, 0),
+        Stream::SpnShuffle(pass) => (42, pass),
+        Stream::SpnSample(doc) => (43, doc),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

@@ -6,6 +6,7 @@
 //! kinds are never in one column without that label.
 
 mod model;
+pub mod spn;
 mod tensors;
 
 pub use model::{Model, Pass, Score, Training};

@@ -1,5 +1,6 @@
 //! The library on the CPU. (One program for many tests: each program links the whole library, which takes longer than most tests.)
 
+mod baseline;
 #[path = "../common/mod.rs"]
 mod common;
 mod edge_cases;

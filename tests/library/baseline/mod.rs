@@ -1,0 +1,3 @@
+//! Models to compare with.
+
+mod spn;
