@@ -17,6 +17,7 @@ mod options;
 pub mod params;
 pub mod plain;
 mod program;
+mod query;
 mod save;
 mod start;
 mod structure;

@@ -9,7 +9,7 @@ use super::start::start;
 use super::structure::{Kind, Structure};
 use super::sums::Evaluator;
 use crate::baseline::{Model, Pass, Score, Tensors, Training};
-use crate::corpus::{Docs, token_frequency};
+use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -39,8 +39,7 @@ impl Spn {
         }
         let Training { docs, train, n_tokens, seed, monitor, .. } = training;
         let learned = learn(docs, train, *n_tokens, &options, *seed, monitor)?;
-        let frequency = token_frequency(docs, train, *n_tokens);
-        let state = start(&learned, &options, &frequency, *seed);
+        let state = start(&learned, &options, *seed);
         let program = Arc::new(Program::new(learned.structure));
         let weights = state.weights(program.structure(), options.fit);
         let predicting = Evaluator::new(&program, weights);
@@ -139,7 +138,7 @@ impl Model for Spn {
     fn features(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f32> {
         let edges = self.feature_edges();
         let mut features = Vec::with_capacity(edges.len() * doc_ixs.len());
-        self.predicting.each_tile(docs, doc_ixs, true, |scratch| {
+        self.predicting.each_tile(docs, doc_ixs, None, true, |scratch| {
             scratch.down_to(&self.program);
             let columns: Vec<_> = edges.iter().map(|&(slot, edge, ..)| scratch.through(slot, edge)).collect();
             for row in 0..scratch.tile.n_rows {

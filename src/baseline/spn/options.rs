@@ -56,9 +56,9 @@ pub enum Start {
 pub enum PriorMean {
     /// The weights that the structure was learned with, as in the paper.
     Structure,
-    /// The frequency of a leaf's token among all training rows; the children of a sum are equally likely.
+    /// The frequency of a leaf's token among the rows that its cluster was split from; the children of a sum are equally likely.
     #[default]
-    Frequency,
+    Parent,
 }
 
 /// How rows are split into clusters.
@@ -116,7 +116,7 @@ impl Default for SpnOptions {
             smoothing: 0.1,
             prior: 10.0,
             prior_mean: PriorMean::default(),
-            prior_floor: 0.1,
+            prior_floor: 0.01,
             surrogate: Surrogate::Approximate,
             batch: 100,
             clustering: Clustering::default(),
@@ -124,7 +124,7 @@ impl Default for SpnOptions {
             restarts: 5,
             penalty: 0.4,
             p_value: 0.0015,
-            min_rows: 30,
+            min_rows: 10,
             feature_layers: 2,
         }
     }

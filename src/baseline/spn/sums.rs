@@ -43,10 +43,6 @@ impl Evaluator {
         &self.weights
     }
 
-    pub(super) fn program(&self) -> &Program {
-        &self.program
-    }
-
     /// Runs with scratch memory that was used before, if there is some.
     fn with_scratch<T>(&self, run: impl FnOnce(&mut Scratch) -> T) -> T {
         let spare = || self.spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -69,7 +65,7 @@ impl Evaluator {
                 let mut sums = Sums { log_v: 0.0, counts: vec![0.0; n_counts] };
                 for items in items.chunks(TILE) {
                     monitor.go_on()?;
-                    scratch.tile.fill(docs, items, self.program.n_tokens());
+                    scratch.tile.fill(docs, items, self.program.n_tokens(), None);
                     let log_v = scratch.up(&self.program, &self.logs, counts);
                     let terms = items.iter().zip(log_v).map(|(item, log_v)| f64::from(item.count) * log_v);
                     sums.log_v += terms.sum::<f64>();
@@ -94,8 +90,13 @@ impl Evaluator {
 
     /// log V_root of each document; on the calling thread.
     pub fn log_v(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f64> {
+        self.log_v_of(docs, doc_ixs, None)
+    }
+
+    /// The same where all tokens but the given ones are summed out.
+    pub(super) fn log_v_of(&self, docs: &Docs<'_>, doc_ixs: &[u32], given: Option<&[bool]>) -> Vec<f64> {
         let mut log_v = Vec::with_capacity(doc_ixs.len());
-        self.each_tile(docs, doc_ixs, false, |scratch| {
+        self.each_tile(docs, doc_ixs, given, false, |scratch| {
             let root = scratch.values.last().expect("a network has a root");
             log_v.extend_from_slice(&root[..scratch.tile.n_rows]);
         });
@@ -107,12 +108,13 @@ impl Evaluator {
         &self,
         docs: &Docs<'_>,
         doc_ixs: &[u32],
+        given: Option<&[bool]>,
         shares: bool,
         mut take: impl FnMut(&mut Scratch),
     ) {
         self.with_scratch(|scratch| {
             for doc_ixs in doc_ixs.chunks(TILE) {
-                scratch.tile.fill(docs, &Item::each(doc_ixs), self.program.n_tokens());
+                scratch.tile.fill(docs, &Item::each(doc_ixs), self.program.n_tokens(), given);
                 scratch.up(&self.program, &self.logs, shares);
                 take(scratch);
             }

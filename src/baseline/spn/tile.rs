@@ -109,17 +109,22 @@ impl Default for Tile {
 }
 
 impl Tile {
-    /// Takes up to [`TILE`] documents.
-    pub(super) fn fill(&mut self, docs: &Docs<'_>, items: &[Item], n_tokens: usize) {
+    /// Takes up to [`TILE`] documents. If only some tokens are `given`, the others are unknown.
+    pub(super) fn fill(&mut self, docs: &Docs<'_>, items: &[Item], n_tokens: usize, given: Option<&[bool]>) {
         self.begin(n_tokens);
+        let is_given = |token: &u32| given.is_none_or(|given| given[*token as usize]);
         for item in items {
-            let doc_ix = item.doc_ix as usize;
-            let row = self.n_rows as u8;
+            let (doc_ix, row) = (item.doc_ix as usize, self.n_rows as u8);
             if docs.has_unknown() {
                 docs.unknown(doc_ix, &mut self.buffer);
-                self.unknown.pairs.extend(self.buffer.iter().map(|&token| (row, token)));
+                let unknown = self.buffer.iter().copied().filter(is_given);
+                self.unknown.pairs.extend(unknown.map(|token| (row, token)));
             }
-            self.present.pairs.extend(docs.tokens(doc_ix).map(|token| (row, token)));
+            if given.is_some() {
+                let others = (0..n_tokens as u32).filter(|token| !is_given(token));
+                self.unknown.pairs.extend(others.map(|token| (row, token)));
+            }
+            self.present.pairs.extend(docs.tokens(doc_ix).filter(is_given).map(|token| (row, token)));
             self.counts[self.n_rows] = f64::from(item.count);
             self.n_rows += 1;
         }

@@ -35,6 +35,9 @@ pub(super) struct Learned {
     pub(super) structure: Structure,
     /// By weight: rows of a cluster, rows without and with a leaf's token.
     pub(super) counts: Vec<f64>,
+    /// By weight: what is expected before these rows are seen. Of a leaf the frequency of its token among the rows that its cluster was
+    /// split from, itself smoothed by what was expected there; children of a sum are equally likely.
+    pub(super) expected: Vec<f64>,
 }
 
 /// A part of the table that is yet to be learned.
@@ -43,6 +46,8 @@ struct Task {
     place: usize,
     rows: Vec<u32>,
     tokens: Vec<u32>,
+    /// What the frequency of each token is expected to be.
+    expected: Vec<f64>,
     seed: u64,
     /// Tokens are known to depend on each other, or it is the root.
     rows_first: bool,
@@ -50,9 +55,12 @@ struct Task {
 
 /// What became of a task.
 enum Step {
+    /// Rows without and with each token.
     Leaves(Vec<[u32; 2]>),
+    /// Places in the task's list of tokens.
     Groups(Vec<Vec<u32>>),
-    Clusters(Vec<Vec<u32>>),
+    /// Rows of every cluster, and what is expected in all of them.
+    Clusters(Vec<Vec<u32>>, Vec<f64>),
 }
 
 struct Learner<'a> {
@@ -83,6 +91,7 @@ pub(super) fn learn(
         place: tree.push(Part::Pending),
         rows: (0..table.n_rows as u32).collect(),
         tokens: (0..n_tokens as u32).collect(),
+        expected: vec![0.5; n_tokens],
         seed: rng(seed, Stream::SpnStructure).next_u64(),
         rows_first: true,
     }];
@@ -117,8 +126,7 @@ impl Learner<'_> {
         if !task.rows_first {
             let groups = components(&part, self.threshold, &self.entropies);
             if groups.len() > 1 {
-                let tokens = |group: Vec<u32>| group.iter().map(|&at| task.tokens[at as usize]).collect();
-                return Step::Groups(groups.into_iter().map(tokens).collect());
+                return Step::Groups(groups);
             }
         }
         let of_row = match self.options.clustering {
@@ -131,7 +139,16 @@ impl Learner<'_> {
         let mut clusters = vec![Vec::new(); n_clusters];
         task.rows.iter().zip(of_row).for_each(|(&row, cluster)| clusters[cluster as usize].push(row));
         clusters.retain(|rows| !rows.is_empty());
-        if clusters.len() > 1 { Step::Clusters(clusters) } else { leaves() }
+        if clusters.len() == 1 {
+            return leaves();
+        }
+        // At the root nothing is expected but the rows themselves.
+        let strength = if task.place == 0 { 1.0 } else { self.options.prior };
+        let expected = part.counts().into_iter().zip(&task.expected);
+        let smoothed = |([on, known], expected): ([u32; 2], &f64)| {
+            (f64::from(on) + strength * expected) / (f64::from(known) + strength)
+        };
+        Step::Clusters(clusters, expected.map(smoothed).collect())
     }
 }
 
@@ -144,8 +161,10 @@ fn grow(tree: &mut Tree, task: Task, step: Step, next: &mut Vec<Task>) {
     };
     match step {
         Step::Leaves(counts) => {
-            let leaf = |(&token, counts): (&u32, [u32; 2])| tree.push(Part::Leaf(token, counts));
-            let leaves: Vec<usize> = task.tokens.iter().zip(counts).map(leaf).collect();
+            let of_tokens = task.tokens.iter().zip(counts).zip(&task.expected);
+            let leaves: Vec<usize> = of_tokens
+                .map(|((&token, rows), &expected)| tree.push(Part::Leaf { token, rows, expected }))
+                .collect();
             tree.set(
                 task.place,
                 if leaves.len() == 1 { Part::Same(leaves[0]) } else { Part::Product(leaves) },
@@ -153,26 +172,27 @@ fn grow(tree: &mut Tree, task: Task, step: Step, next: &mut Vec<Task>) {
         }
         Step::Groups(groups) => {
             let mut children = Vec::new();
-            for (at, tokens) in groups.into_iter().enumerate() {
+            for (at, group) in groups.into_iter().enumerate() {
                 let place = tree.push(Part::Pending);
                 children.push(place);
                 next.push(Task {
                     place,
                     rows: task.rows.clone(),
-                    tokens,
+                    tokens: group.iter().map(|&at| task.tokens[at as usize]).collect(),
+                    expected: group.iter().map(|&at| task.expected[at as usize]).collect(),
                     seed: seed_of(at),
                     rows_first: true,
                 });
             }
             tree.set(task.place, Part::Product(children));
         }
-        Step::Clusters(clusters) => {
+        Step::Clusters(clusters, expected) => {
             let mut children = Vec::new();
             for (at, rows) in clusters.into_iter().enumerate() {
                 let place = tree.push(Part::Pending);
                 children.push((place, rows.len() as u32));
-                let tokens = task.tokens.clone();
-                next.push(Task { place, rows, tokens, seed: seed_of(at), rows_first: false });
+                let (tokens, expected) = (task.tokens.clone(), expected.clone());
+                next.push(Task { place, rows, tokens, expected, seed: seed_of(at), rows_first: false });
             }
             tree.set(task.place, Part::Sum(children));
         }

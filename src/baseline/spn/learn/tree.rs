@@ -9,8 +9,12 @@ use crate::error::Result;
 pub(super) enum Part {
     /// Yet to be learned.
     Pending,
-    /// A token, with the rows without it and with it.
-    Leaf(u32, [u32; 2]),
+    /// A token, with the rows without it and with it, and its expected frequency.
+    Leaf {
+        token: u32,
+        rows: [u32; 2],
+        expected: f64,
+    },
     /// What another part is.
     Same(usize),
     Product(Vec<usize>),
@@ -78,7 +82,7 @@ impl Tree {
                     self.factors(children).into_iter().map(|place| (place, 0)).collect()
                 }
                 Part::Sum(children) => self.terms(children),
-                Part::Leaf(..) | Part::Pending | Part::Same(_) => Vec::new(),
+                Part::Leaf { .. } | Part::Pending | Part::Same(_) => Vec::new(),
             };
             // In reverse, so that they are in their own order once all is reversed.
             order.extend(children.iter().rev().map(|child| child.0));
@@ -87,24 +91,26 @@ impl Tree {
         }
         let mut number = vec![0u32; self.0.len()];
         order.iter().rev().zip(0..).for_each(|(&place, node)| number[place] = node);
-        let (mut kinds, mut begin, mut children, mut counts) =
-            (Vec::new(), vec![0u32], Vec::new(), Vec::new());
+        let (mut kinds, mut begin, mut children) = (Vec::new(), vec![0u32], Vec::new());
+        let (mut counts, mut expected) = (Vec::new(), Vec::new());
         for (&place, own) in order.iter().zip(&children_of).rev() {
             children.extend(own.iter().map(|child| number[child.0]));
             begin.push(children.len() as u32);
             kinds.push(match &self.0[place] {
-                Part::Leaf(token, rows) => {
+                Part::Leaf { token, rows, expected: p } => {
                     counts.extend(rows.map(f64::from));
+                    expected.extend([1.0 - p, *p]);
                     Kind::Leaf(*token)
                 }
                 Part::Sum(_) => {
                     counts.extend(own.iter().map(|child| f64::from(child.1)));
+                    expected.extend(own.iter().map(|_| 1.0 / own.len() as f64));
                     Kind::Sum
                 }
                 // Nothing is pending once learning has ended.
                 Part::Product(_) | Part::Pending | Part::Same(_) => Kind::Product,
             });
         }
-        Ok(Learned { structure: Structure::from_parts(n_tokens, kinds, begin, children)?, counts })
+        Ok(Learned { structure: Structure::from_parts(n_tokens, kinds, begin, children)?, counts, expected })
     }
 }

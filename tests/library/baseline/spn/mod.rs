@@ -1,7 +1,10 @@
 //! Sum-product networks.
 
+mod bound;
+mod damaged;
 mod golden;
 mod learned;
+mod queries;
 
 use noisyor::Corpus;
 use noisyor::baseline::spn::plain::State;
