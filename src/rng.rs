@@ -46,6 +46,14 @@ pub enum Stream {
     HeldOut(u64),
     /// One batch of documents among many whose gradients are compared.
     Gradient(u64),
+    /// Clusters of rows while the structure of a sum-product network is learned.
+    SpnStructure,
+    /// Weights that a sum-product network begins with.
+    SpnStart,
+    /// The order of documents in a pass of a sum-product network.
+    SpnShuffle(u64),
+    /// One document that a sum-product network samples.
+    SpnSample(u64),
 }
 
 /// The generator of one stream.
@@ -67,10 +75,14 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Moments => (13, 0),
         Stream::SynthUnknown(doc) => (14, doc),
         Stream::MixtureRenewal(pass) => (15, pass),
-        Stream::Topics => (40, 0),
-        Stream::Theta(doc) => (41, doc),
-        Stream::HeldOut(doc) => (42, doc),
-        Stream::Gradient(batch) => (43, batch),
+        Stream::Topics => (44, 0),
+        Stream::Theta(doc) => (45, doc),
+        Stream::HeldOut(doc) => (46, doc),
+        Stream::Gradient(batch) => (47, batch),
+        Stream::SpnStructure => (40, 0),
+        Stream::SpnStart => (41, 0),
+        Stream::SpnShuffle(pass) => (42, pass),
+        Stream::SpnSample(doc) => (43, doc),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

@@ -18,6 +18,7 @@ mod page;
 mod record;
 mod run;
 mod scoring;
+pub mod spn;
 mod tensors;
 mod topics;
 

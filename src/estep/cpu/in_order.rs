@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 /// Runs `work` on every part in rayon's current pool; the calling thread takes the results in the order of the parts.
 /// At most `ahead` parts are begun and not taken. The first error ends it.
-pub(super) fn in_order<P: Send, T: Send>(
+pub(crate) fn in_order<P: Send, T: Send>(
     parts: impl Iterator<Item = P>,
     ahead: usize,
     work: impl Fn(P) -> Result<T> + Sync,

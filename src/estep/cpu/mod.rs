@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::network::Graph;
 use document::{DocState, SomeDocs};
 use gradient::Accumulator;
-use in_order::in_order;
+pub(crate) use in_order::in_order;
 use reduce::UpperTerms;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -4,6 +4,7 @@
 
 mod bernoulli_lda;
 mod mixture;
+mod spn;
 mod topics;
 
 use crate::common::golden_file;
