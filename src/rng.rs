@@ -38,6 +38,8 @@ pub enum Stream {
     SynthUnknown(u64),
     /// Where components of a mixture begin anew after a pass.
     MixtureRenewal(u64),
+    /// One document that a mixture samples.
+    MixtureSample(u64),
     /// Where the topics of a baseline begin.
     Topics,
     /// Shares of topics of one document, for its likelihood.
@@ -75,6 +77,7 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Moments => (13, 0),
         Stream::SynthUnknown(doc) => (14, doc),
         Stream::MixtureRenewal(pass) => (15, pass),
+        Stream::MixtureSample(doc) => (16, doc),
         Stream::Topics => (44, 0),
         Stream::Theta(doc) => (45, doc),
         Stream::HeldOut(doc) => (46, doc),

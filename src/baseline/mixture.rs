@@ -13,6 +13,8 @@ use crate::error::{Error, Result};
 use crate::mixture::{Counts, Data, Mixture, Pseudo, Scores};
 use crate::numeric::f64::log_sum_exp;
 use crate::rng::{Stream, rng};
+use rand::RngExt;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::OnceLock;
@@ -219,6 +221,21 @@ impl MixtureModel {
         shares
     }
 
+    /// p(k | given).
+    fn shares_given(&self, given: &[(u32, bool)]) -> Vec<f64> {
+        let joint = |(component, share): (usize, &f64)| {
+            let p = self.mixture.component(component);
+            let log = |&(token, is_present): &(u32, bool)| {
+                let p = p[token as usize];
+                if is_present { p.ln() } else { (-p).ln_1p() }
+            };
+            share.ln() + given.iter().map(log).sum::<f64>()
+        };
+        let joint: Vec<f64> = self.mixture.shares.iter().enumerate().map(joint).collect();
+        let sum = log_sum_exp(joint.iter().copied());
+        joint.iter().map(|joint| (joint - sum).exp()).collect()
+    }
+
     /// log p(d, k) of every component.
     fn log_joint(&self, docs: &Docs<'_>, doc_ix: usize, unknown: &mut Vec<u32>, joint: &mut Vec<f64>) {
         let Tables { log_odds, unknown: of_unknown, constants } = self.tables();
@@ -296,6 +313,38 @@ impl Model for MixtureModel {
             log_sum_exp(joint.iter().copied())
         };
         doc_ixs.iter().map(score).collect()
+    }
+
+    /// `sum_k p(k | given) P_kt`, and 0 or 1 for what is given.
+    fn marginals(&self, given: &[(u32, bool)]) -> Option<Vec<f64>> {
+        let mut p = vec![0.0; self.n_tokens()];
+        for (component, share) in self.shares_given(given).into_iter().enumerate() {
+            p.iter_mut().zip(self.mixture.component(component)).for_each(|(sum, p)| *sum += share * p);
+        }
+        given.iter().for_each(|&(token, is_present)| p[token as usize] = f64::from(u8::from(is_present)));
+        Some(p)
+    }
+
+    fn sample(&self, given: &[(u32, bool)], n_docs: usize, seed: u64) -> Result<Option<Vec<Vec<u32>>>> {
+        let shares = self.shares_given(given);
+        let draw = |doc: u64| {
+            let mut random = rng(seed, Stream::MixtureSample(doc));
+            let mut left = random.random::<f64>();
+            let found = shares.iter().position(|share| {
+                left -= share;
+                left < 0.0
+            });
+            // Rounding may leave something behind the last.
+            let component = self.mixture.component(found.unwrap_or(shares.len() - 1));
+            let states: FxHashMap<u32, bool> = given.iter().copied().collect();
+            let mut is_present = |(token, &p): (u32, &f64)| {
+                // A number is drawn for every token, so that what is given changes nothing but itself and the component.
+                let drawn = random.random::<f64>() < p;
+                states.get(&token).copied().unwrap_or(drawn).then_some(token)
+            };
+            (0u32..).zip(component).filter_map(&mut is_present).collect()
+        };
+        Ok(Some((0..n_docs as u64).map(draw).collect()))
     }
 
     fn feature_names(&self) -> Vec<String> {

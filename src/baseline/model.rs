@@ -113,6 +113,22 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// The probability of every token to be present, where the given ones are in these states and no other is known; none where the model
+    /// cannot say.
+    fn marginals(&self, _given: &[(u32, bool)]) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// Documents drawn from the model, where the given tokens are in these states: the tokens that are present in each, ascending. None where
+    /// the model cannot draw any.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`](crate::Error::Usage) where the given states have no probability.
+    fn sample(&self, _given: &[(u32, bool)], _n_docs: usize, _seed: u64) -> Result<Option<Vec<Vec<u32>>>> {
+        Ok(None)
+    }
+
     /// Names of the features.
     fn feature_names(&self) -> Vec<String>;
 

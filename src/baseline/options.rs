@@ -1,5 +1,6 @@
 //! Which baseline, and its options.
 
+use super::spn::{Spn, SpnOptions};
 use super::{
     BernoulliLda, BernoulliLdaOptions, Hdp, HdpOptions, Lda, LdaOptions, MixtureModel, MixtureOptions, Model,
     Nmf, NmfOptions, Tensors, Training,
@@ -22,6 +23,8 @@ pub enum ModelOptions {
     Hdp(HdpOptions),
     /// Non-negative matrix factorisation.
     Nmf(NmfOptions),
+    /// A sum-product network.
+    Spn(Box<SpnOptions>),
 }
 
 impl ModelOptions {
@@ -33,6 +36,7 @@ impl ModelOptions {
             Self::Lda(_) => "lda",
             Self::Hdp(_) => "hdp",
             Self::Nmf(_) => "nmf",
+            Self::Spn(_) => "spn",
         }
     }
 
@@ -41,6 +45,7 @@ impl ModelOptions {
         match self {
             Self::Mixture(_) => 60,
             Self::BernoulliLda(_) => 100,
+            Self::Spn(_) => 50,
             Self::Lda(_) | Self::Hdp(_) | Self::Nmf(_) => 20,
         }
     }
@@ -57,6 +62,7 @@ impl ModelOptions {
             Self::Lda(options) => options.check(),
             Self::Hdp(options) => options.check(),
             Self::Nmf(options) => options.check(),
+            Self::Spn(options) => options.as_ref().clone().check().map(|_| ()),
         }
     }
 
@@ -72,6 +78,7 @@ impl ModelOptions {
             Self::Lda(options) => Box::new(Lda::start(options, training)?),
             Self::Hdp(options) => Box::new(Hdp::start(options, training)?),
             Self::Nmf(options) => Box::new(Nmf::start(options, training)?),
+            Self::Spn(options) => Box::new(Spn::start(options.as_ref().clone(), training)?),
         })
     }
 
@@ -87,6 +94,7 @@ impl ModelOptions {
             "lda" => Box::new(Lda::load(tensors)?),
             "hdp" => Box::new(Hdp::load(tensors)?),
             "nmf" => Box::new(Nmf::load(tensors)?),
+            "spn" => Box::new(Spn::load(tensors)?),
             _ => {
                 let name = shown(name);
                 return Err(Error::Usage(format!("a baseline '{name}' is not known to this version")));

@@ -1,6 +1,7 @@
 //! `noisyor baseline`: other models of the same documents. Arguments become a [`BaselineConfig`]; the library does the rest.
 
 mod models;
+mod query;
 mod report;
 
 use super::Common;
@@ -29,9 +30,17 @@ use std::path::PathBuf;
   noisyor baseline --resume mixture --epochs 100")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    model: Option<ModelArgs>,
+    command: Option<BaselineCommand>,
     #[command(flatten)]
     resume: ResumeArgs,
+}
+
+#[derive(clap::Subcommand)]
+enum BaselineCommand {
+    #[command(flatten)]
+    Train(ModelArgs),
+    Query(query::QueryArgs),
+    Sample(query::SampleArgs),
 }
 
 #[derive(clap::Args)]
@@ -82,9 +91,15 @@ pub(super) struct SharedArgs {
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
+    let model = match args.command {
+        Some(BaselineCommand::Query(args)) => return query::query(&args, common),
+        Some(BaselineCommand::Sample(args)) => return query::sample(&args, common),
+        Some(BaselineCommand::Train(model)) => Some(model),
+        None => None,
+    };
     let monitor = interruptible(common)?;
     let mut screen = Screen::new(common, &monitor);
-    let mut run = match (args.model, args.resume) {
+    let mut run = match (model, args.resume) {
         (Some(model), _) => {
             let (config, output) = config(&model)?;
             BaselineRun::prepare(config, output.as_deref(), None, monitor.clone(), &mut screen)?

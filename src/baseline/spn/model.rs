@@ -3,6 +3,7 @@
 use super::fit::State;
 use super::learn::learn;
 use super::options::SpnOptions;
+use super::plain::marginals;
 use super::program::{Op, Program};
 use super::save;
 use super::start::start;
@@ -129,6 +130,16 @@ impl Model for Spn {
 
     fn scores(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f64> {
         self.predicting.log_v(docs, doc_ixs)
+    }
+
+    fn marginals(&self, given: &[(u32, bool)]) -> Option<Vec<f64>> {
+        let mut p = marginals(self.structure(), self.weights(), &self.row_of(given));
+        given.iter().for_each(|&(token, is_present)| p[token as usize] = f64::from(u8::from(is_present)));
+        Some(p)
+    }
+
+    fn sample(&self, given: &[(u32, bool)], n_docs: usize, seed: u64) -> Result<Option<Vec<Vec<u32>>>> {
+        self.sample_row(&self.row_of(given), n_docs, seed).map(Some)
     }
 
     fn feature_names(&self) -> Vec<String> {

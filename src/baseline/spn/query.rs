@@ -37,7 +37,7 @@ impl Spn {
     /// # Errors
     ///
     /// [`Error::Usage`] where the row has not a state for every token.
-    pub fn marginals(&self, row: &[State]) -> Result<Vec<f64>> {
+    pub fn marginals_of(&self, row: &[State]) -> Result<Vec<f64>> {
         self.check_row(row)?;
         Ok(plain::marginals(self.structure(), self.weights(), row))
     }
@@ -57,7 +57,7 @@ impl Spn {
     /// # Errors
     ///
     /// [`Error::Usage`] where the row has not a state for every token, or has no probability.
-    pub fn sample(&self, row: &[State], n_docs: usize, seed: u64) -> Result<Vec<Vec<u32>>> {
+    pub fn sample_row(&self, row: &[State], n_docs: usize, seed: u64) -> Result<Vec<Vec<u32>>> {
         self.check_row(row)?;
         let l = log_values(self.structure(), self.weights(), row);
         if l.last().is_none_or(|l| *l == f64::NEG_INFINITY) {
@@ -105,6 +105,15 @@ impl Spn {
         }
         tokens.sort_unstable();
         tokens
+    }
+
+    /// Where these tokens are known and no other.
+    pub(super) fn row_of(&self, given: &[(u32, bool)]) -> Vec<State> {
+        let mut row = vec![State::Unknown; self.structure().n_tokens()];
+        for &(token, is_present) in given {
+            row[token as usize] = if is_present { State::Present } else { State::Absent };
+        }
+        row
     }
 
     fn check_row(&self, row: &[State]) -> Result<()> {

@@ -2,6 +2,8 @@
 
 use super::SharedArgs;
 use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use noisyor::baseline::spn::{Clustering, Fit, SpnOptions};
 use noisyor::baseline::{
     BernoulliLdaOptions, HdpOptions, LdaOptions, MixtureOptions, ModelOptions, NmfOptions, SviOptions,
 };
@@ -13,6 +15,7 @@ pub(super) enum ModelArgs {
     Lda(LdaArgs),
     Hdp(HdpArgs),
     Nmf(NmfArgs),
+    Spn(SpnArgs),
 }
 
 /// Mixture of Bernoulli distributions, by EM; exact scores
@@ -99,6 +102,50 @@ pub(super) struct NmfArgs {
     shared: SharedArgs,
 }
 
+/// Sum-product network; exact scores
+///
+/// The structure is learned as LearnSPN does: independent groups of tokens become products, clusters of documents sums. `noisyor baseline query`
+/// has probabilities of tokens given others, `noisyor baseline sample` draws documents.
+#[derive(clap::Args)]
+#[command(after_help = "Example:
+  noisyor baseline spn table.csv --test 0.2 -o spn
+  noisyor baseline query spn --given fever=1,cough=0")]
+pub(super) struct SpnArgs {
+    /// How weights are fitted: smoothed EM, projected gradients of the likelihood, collapsed variational Bayes by its fixed point or by gradients
+    /// as in the paper, the same online, or in one pass in which posteriors become priors
+    #[arg(long, value_name = "FIT", default_value = "cvb", value_parser = PossibleValuesParser::new(Fit::NAMES.map(|(name, _)| name)))]
+    spn_fit: String,
+    /// EM: added to every count
+    #[arg(long, default_value_t = SpnOptions::default().smoothing)]
+    smoothing: f64,
+    /// Collapsed variational Bayes: documents that the prior of a node is worth
+    #[arg(long, value_name = "DOCS", default_value_t = SpnOptions::default().prior)]
+    prior: f64,
+    /// Online and stream: documents of a batch
+    #[arg(long, value_name = "N", default_value_t = SpnOptions::default().batch)]
+    batch: usize,
+    /// Structure: how documents are split: by EM into two clusters, or by hard incremental EM into as many as --penalty allows
+    #[arg(long, value_enum, default_value_t = ClusteringArg::Soft)]
+    clustering: ClusteringArg,
+    /// Structure: what a further cluster costs in hard clustering, in nats a token
+    #[arg(long, value_name = "NATS", default_value_t = SpnOptions::default().penalty)]
+    penalty: f64,
+    /// Structure: two tokens depend on each other where independence has a smaller p-value
+    #[arg(long, value_name = "P", default_value_t = SpnOptions::default().p_value)]
+    p_value: f64,
+    /// Structure: fewer documents are not split further
+    #[arg(long, value_name = "N", default_value_t = SpnOptions::default().min_rows)]
+    min_rows: usize,
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ClusteringArg {
+    Soft,
+    Hard,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LikelihoodArg {
     Bernoulli,
@@ -153,6 +200,7 @@ impl ModelArgs {
             Self::Lda(args) => &args.shared,
             Self::Hdp(args) => &args.shared,
             Self::Nmf(args) => &args.shared,
+            Self::Spn(args) => &args.shared,
         }
     }
 
@@ -169,6 +217,7 @@ impl ModelArgs {
             Self::Nmf(NmfArgs { topics, svi, .. }) => {
                 ModelOptions::Nmf(NmfOptions { svi: svi.options(*topics) })
             }
+            Self::Spn(args) => args.options(),
         };
         options.check()?;
         Ok(options)
@@ -190,5 +239,21 @@ impl LdaArgs {
         let usual = BernoulliLdaOptions::default();
         let topics = topics.unwrap_or(usual.topics);
         Ok(ModelOptions::BernoulliLda(BernoulliLdaOptions { topics, alpha: *alpha, ..usual }))
+    }
+}
+
+impl SpnArgs {
+    fn options(&self) -> ModelOptions {
+        let Self { smoothing, prior, batch, penalty, p_value, min_rows, .. } = *self;
+        let fit = Fit::NAMES.iter().find(|(name, _)| *name == self.spn_fit);
+        let fit = fit.map_or(Fit::default(), |&(_, fit)| fit);
+        let clustering = match self.clustering {
+            ClusteringArg::Soft => Clustering::Soft,
+            ClusteringArg::Hard => Clustering::Hard,
+        };
+        let usual = SpnOptions::default();
+        let options =
+            SpnOptions { fit, smoothing, prior, batch, clustering, penalty, p_value, min_rows, ..usual };
+        ModelOptions::Spn(Box::new(options))
     }
 }

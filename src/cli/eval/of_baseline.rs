@@ -112,6 +112,9 @@ fn refuse_others(args: &Args) -> Result<Option<&PathBuf>, Error> {
         ("--given", args.given.is_given()),
     ];
     match options.iter().find(|(_, is_given)| *is_given) {
+        Some((option @ "--given", _)) => Err(Error::Usage(format!(
+            "{option} names topics, and a baseline has none; 'noisyor baseline query' has probabilities given tokens"
+        ))),
         Some((option, _)) => Err(Error::Usage(format!("{option} is for networks; this is a baseline"))),
         None => Ok(args.corpus.as_ref()),
     }

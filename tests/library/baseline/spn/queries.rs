@@ -62,7 +62,7 @@ fn marginals_leave_a_token_itself_out() {
     let mut states = every_row(N);
     states.iter_mut().for_each(|row| row[1] = State::Unknown);
     for row in states {
-        for (token, got) in spn.marginals(&row).unwrap().into_iter().enumerate() {
+        for (token, got) in spn.marginals_of(&row).unwrap().into_iter().enumerate() {
             let with = |state| {
                 let mut row = row.clone();
                 row[token] = state;
@@ -72,7 +72,7 @@ fn marginals_leave_a_token_itself_out() {
             assert!((got - want).abs() < 1e-12, "token {token}: {got}, not {want}");
         }
     }
-    assert!(matches!(spn.marginals(&[State::Absent]), Err(Error::Usage(_))));
+    assert!(matches!(spn.marginals_of(&[State::Absent]), Err(Error::Usage(_))));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn samples_are_as_frequent_as_their_probabilities() {
         }
         let n_docs = 20_000;
         let mut counts = vec![0.0; 1 << N];
-        for tokens in spn.sample(&row, n_docs, 5).unwrap() {
+        for tokens in spn.sample_row(&row, n_docs, 5).unwrap() {
             counts[tokens.iter().map(|token| 1 << token).sum::<usize>()] += 1.0;
         }
         let all = sum(&p, &row);
@@ -97,6 +97,6 @@ fn samples_are_as_frequent_as_their_probabilities() {
             assert!((counts[number] - want).abs() <= error, "{other:?}: {} of {want}", counts[number]);
         }
     }
-    assert_eq!(spn.sample(&row, 50, 5).unwrap(), spn.sample(&row, 50, 5).unwrap());
-    assert_ne!(spn.sample(&row, 50, 5).unwrap(), spn.sample(&row, 50, 6).unwrap());
+    assert_eq!(spn.sample_row(&row, 50, 5).unwrap(), spn.sample_row(&row, 50, 5).unwrap());
+    assert_ne!(spn.sample_row(&row, 50, 5).unwrap(), spn.sample_row(&row, 50, 6).unwrap());
 }
