@@ -36,6 +36,15 @@ pub enum Stream {
     Moments,
     /// Which tokens of one sampled document are unknown.
     SynthUnknown(u64),
+    /// The chain of one document in one weight step. Steps are told apart up to 2^24 of them.
+    Gibbs {
+        /// The weight step.
+        step: u64,
+        /// The document.
+        doc: u32,
+    },
+    /// The chain of one document, for a lower bound of its likelihood.
+    McmcBound(u64),
 }
 
 /// The generator of one stream.
@@ -56,6 +65,8 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::Posterior(case) => (12, case),
         Stream::Moments => (13, 0),
         Stream::SynthUnknown(doc) => (14, doc),
+        Stream::Gibbs { step, doc } => (20, (step & 0xff_ffff) << 32 | u64::from(doc)),
+        Stream::McmcBound(doc) => (21, doc),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);
