@@ -33,7 +33,7 @@ const REFRESH: u64 = 1 << 16;
 /// The chain begins with all topics off: the first tenth of the samples is left out of the marginals.
 const BURN_IN: u64 = 10;
 /// Iterations that r gets to reach its best.
-const R_ITERATIONS: u32 = 100;
+const R_ITERATIONS: u32 = 1000;
 /// Documents between two looks at a mapped corpus.
 const SLICE_DOCS: usize = 1024;
 

@@ -10,6 +10,7 @@
 //! `c_ki = p_ki N_ki` for cascades, and leaks likewise. Where a token is unknown, nothing is known of its causes: `N_ki = x_k`, `L_i = 1`.
 
 use super::joint::{Joint, OUTSIDE};
+use crate::estep::Stats;
 use crate::estep::cpu::Accumulator;
 use crate::network::Graph;
 
@@ -46,6 +47,15 @@ impl DocSums {
             }
         }
         self.on.iter_mut().zip(on).filter(|(_, on)| **on).for_each(|(sum, _)| *sum += weight);
+    }
+
+    /// The sums of the document, of a network.
+    pub fn stats(&self, joint: &Joint, graph: &Graph) -> Stats {
+        let (mut sums, mut stats) = (Accumulator::new(graph), Stats::new(graph, true));
+        self.add_to(&mut sums, joint, graph, 1.0);
+        stats.add(graph, &sums.take(graph));
+        stats.n_docs = 1.0;
+        stats
     }
 
     /// Adds the document to sums of a block, so many times.
