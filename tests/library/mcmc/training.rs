@@ -89,6 +89,25 @@ fn it_comes_near_em_by_exact_posteriors() {
     }
 }
 
+/// One sweep a step is far from the posterior, unless chains go on from step to step.
+#[test]
+fn chains_go_on_from_step_to_step() {
+    let network = network();
+    let (docs, start) = (docs_of(&network, 1_500), network.clone());
+    let mean = |weights: Weights| {
+        let network = Network { weights, ..start.clone() };
+        likelihood(&network, &docs).iter().sum::<f64>() / docs.len() as f64
+    };
+    let before = mean(start.weights.clone());
+    let step = StepRule::Mcmc(McmcOptions { sweeps: 1, burn_in: 0, ..McmcOptions::default() });
+    let base =
+        TrainOptions { step, epochs: 60, valid: 0.0, batch: BatchSize::Docs(300), ..TrainOptions::default() };
+    let base = TrainOptions { init: Init::Graph, share_identical: false, ..base };
+    let after = mean(train_from(&start, &docs, base).0.weights);
+    println!("from {before:.4}, the weights that the documents come from, to {after:.4}");
+    assert!(after > before - 0.005, "from {before} to {after}");
+}
+
 #[test]
 fn the_regulariser_keeps_weights_at_the_start() {
     let network = network();
