@@ -12,11 +12,11 @@ use serde_json::Value;
 /// Probabilities, as the golden file's README has it.
 const PROBABILITY: f64 = 1e-12;
 
-fn cases() -> Vec<(Network, Value)> {
+fn cases() -> Vec<Golden> {
     let golden = golden_file("baselines/golden.json");
     let cases = golden["noisy_or"].as_array().unwrap();
     assert_eq!(cases.len(), 3);
-    cases.iter().map(|case| (golden_network(&case["model"]), case.clone())).collect()
+    (0..3).map(|at| golden_of(&format!("noisy_or {at}"), cases[at].clone())).collect()
 }
 
 fn on(state: &Value) -> Vec<bool> {
@@ -26,7 +26,7 @@ fn on(state: &Value) -> Vec<bool> {
 #[test]
 fn joint_probabilities_and_conditionals() {
     let mut n_states = 0;
-    for (network, value) in cases() {
+    for Golden { network, value, .. } in cases() {
         for (number, state) in value["states"].as_array().unwrap().iter().enumerate() {
             let name = |what: &str| format!("state {number}: {what}");
             let mut case = Case::new(&network, &tokens(&state["tokens"]), Model::Full);
@@ -48,7 +48,7 @@ fn joint_probabilities_and_conditionals() {
 /// `log p(y | x) = log p(x, y) - log p(x)`; the latter is the joint probability where all tokens are unknown.
 #[test]
 fn the_part_of_the_tokens() {
-    for (network, value) in cases() {
+    for Golden { network, value, .. } in cases() {
         let mut corpus = Corpus::default();
         corpus.set_token_names(&network.names.tokens);
         let mut nothing = Others { tokens: vec![], rest_unknown: true };
@@ -70,7 +70,7 @@ fn the_part_of_the_tokens() {
 #[test]
 fn sums_over_the_listed_states_of_a_document() {
     let mut n_bounds = 0;
-    for (network, value) in cases() {
+    for Golden { network, value, .. } in cases() {
         for doc in value["docs"].as_array().unwrap() {
             let Some(want) = doc["listed_states_bound"].as_f64() else { continue };
             let listed = value["states"].as_array().unwrap().iter();
@@ -121,15 +121,10 @@ pub(super) fn em_step(network: &Network, docs: &[Vec<u32>], augmentation: Augmen
 
 #[test]
 fn em_by_exact_posteriors_for_both_augmentations() {
-    for (mut network, value) in cases() {
+    for case in cases() {
+        let (mut network, value) = (case.network.clone(), &case.value);
         let docs: Vec<Vec<u32>> =
             value["docs"].as_array().unwrap().iter().map(|doc| tokens(&doc["tokens"])).collect();
-        let listed: Vec<(u32, u32)> = value["model"]["edges"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|e| (e[0].as_u64().unwrap() as u32, e[1].as_u64().unwrap() as u32))
-            .collect();
         let start = network.weights.clone();
         for (augmentation, name) in [(Augmentation::Poisson, "poisson"), (Augmentation::Cascade, "cascade")] {
             let want = &value["exact_em_step"][name];
@@ -137,13 +132,11 @@ fn em_by_exact_posteriors_for_both_augmentations() {
             network.weights = start.clone();
             assert_close("before", sum(&network), want["loglik_before"].as_f64().unwrap(), F64);
             network.weights = em_step(&network, &docs, augmentation);
-            let (leak, edges) = (floats(&want["leak"]), floats(&want["edges"]));
-            for (node, want) in leak.into_iter().enumerate() {
+            for (node, want) in floats(&want["leak"]).into_iter().enumerate() {
                 assert_close(&format!("{name}: leak {node}"), network.weights.leak[node], want, F64);
             }
-            for (at, edge) in network.graph.edges().enumerate() {
-                let place = listed.iter().position(|other| *other == edge).unwrap();
-                assert_close(&format!("{name}: edge {edge:?}"), network.weights.edge[at], edges[place], F64);
+            for (edge, want) in case.by_edge(&want["edges"]).into_iter().enumerate() {
+                assert_close(&format!("{name}: edge {edge}"), network.weights.edge[edge], want, F64);
             }
             assert_close("after", sum(&network), want["loglik_after"].as_f64().unwrap(), F64);
             for _ in 1..12 {
