@@ -97,3 +97,6 @@ python3 -B scripts/reproduce-tiny20.py plot "$out" docs/fig4-c-sweep.svg
 NOISYOR=$noisyor source scripts/side-by-side.sh
 "${python[@]}" scripts/reproduce_fig5.py "$out" docs/fig5-accuracy.svg
 python3 -B scripts/reproduce-tiny20.py table "$out" "$SECONDS" | tee docs/tiny20.md
+
+# Table 2 with all rows, MCMC included, and the curve of MCMC in Fig. 6: docs/table2.md.
+NOISYOR=$noisyor scripts/table2.sh "$data"

@@ -19,7 +19,7 @@
 //! | train without a folder, or from a model | [`train`](mod@train): [`train::train`], [`update`] |
 //! | run the E-step, on the CPU or a GPU | [`estep`]: [`estep::EStep`], [`estep::cpu::CpuEStep`], `estep::gpu` |
 //! | find the topics of documents | [`infer::run`], [`infer::Inference`] |
-//! | estimate likelihoods | [`likelihood::estimate`] |
+//! | estimate likelihoods, bound them by sampling | [`likelihood::estimate`], [`mcmc::bounds`] |
 //! | find the topics of cases with certainty, with unknown tokens | [`posterior`]: [`posterior::Engine`] |
 //! | learn the parameters of a two-layer network without inference | [`moments`]: [`moments::Schedule`], [`moments::estimate()`] |
 //! | tell what was learned | [`report::topic_tree`], [`explain::Explainer`] |
@@ -75,6 +75,7 @@ pub mod infer;
 pub mod likelihood;
 mod local;
 mod markup;
+pub mod mcmc;
 pub mod moments;
 pub mod network;
 mod npy;

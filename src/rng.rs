@@ -56,6 +56,15 @@ pub enum Stream {
     SpnShuffle(u64),
     /// One document that a sum-product network samples.
     SpnSample(u64),
+    /// The chain of one document in one weight step. Steps are told apart up to 2^24 of them.
+    Gibbs {
+        /// The weight step.
+        step: u64,
+        /// The document.
+        doc: u32,
+    },
+    /// The chain of one document, for a lower bound of its likelihood.
+    McmcBound(u64),
 }
 
 /// The generator of one stream.
@@ -86,6 +95,8 @@ pub fn rng(seed: u64, stream: Stream) -> ChaCha8Rng {
         Stream::SpnStart => (41, 0),
         Stream::SpnShuffle(pass) => (42, pass),
         Stream::SpnSample(doc) => (43, doc),
+        Stream::Gibbs { step, doc } => (20, (step & 0xff_ffff) << 32 | u64::from(doc)),
+        Stream::McmcBound(doc) => (21, doc),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(purpose << 56 | index);

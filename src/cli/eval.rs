@@ -1,19 +1,21 @@
 //! `noisyor eval`: the mean bound of a corpus under a model.
 
+mod likelihood;
 mod of_baseline;
 
 use super::common::{BackendArgs, interruptible, model_file, print};
 use super::corpus_args::{CorpusArgs, refuse_overwriting};
 use super::estep_args::EStepArgs;
 use super::given::GivenArgs;
+use super::mcmc_args::ModelArg;
 use super::{Common, calibration, progress::Progress};
 use anyhow::Result;
+use likelihood::{Asked, Found, LikelihoodArg};
 use noisyor::baseline::baseline_file;
 use noisyor::corpus::{Baseline, Docs, Verifying, known_share, token_frequency};
 use noisyor::estep::{DocResults, EStep, Params};
 use noisyor::files::AtomicFile;
 use noisyor::infer::{self, Task};
-use noisyor::likelihood::{self, Estimates};
 use noisyor::monitor::Monitor;
 use noisyor::network::{Network, load_model};
 use noisyor::posterior::calibration::Calibration;
@@ -32,6 +34,7 @@ use std::sync::Arc;
 #[command(after_help = "Examples:
   noisyor eval run documents.jsonl --bound full --per-doc bounds.tsv
   noisyor eval run documents.jsonl --likelihood=200 --seed 1
+  noisyor eval run documents.jsonl --likelihood=mcmc:100000 --mcmc-model local
   noisyor eval run documents.jsonl --upper
   noisyor eval run --calibration=1000")]
 pub(crate) struct Args {
@@ -44,9 +47,15 @@ pub(crate) struct Args {
     #[arg(long)]
     exact: bool,
     /// Also an estimate of the log-likelihood, with its standard error, from N samples of each document's topics (100 if not given),
-    /// and a lower bound, the sum over all configurations of topics met: for networks of any size, but samples are of all topics
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
-    likelihood: Option<Option<usize>>,
+    /// and a lower bound, the sum over all configurations of topics met: for networks of any size, but samples are of all topics.
+    /// With mcmc a lower bound by a Gibbs sampler instead, from N samples of single topics (1000000 if not given), and the mean bound
+    /// at its marginals. May be given twice, for both
+    #[arg(long, value_name = "N|mcmc[:N]", num_args = 0..=1, require_equals = true, default_missing_value = "100")]
+    #[arg(value_parser = LikelihoodArg::parse)]
+    likelihood: Vec<LikelihoodArg>,
+    /// --likelihood=mcmc: topics that are sampled, all or the ancestors of a document's tokens [default: full]
+    #[arg(long, value_enum)]
+    mcmc_model: Option<ModelArg>,
     /// Also an upper bound of the log-likelihood: it is then certain to lie between two figures. In networks whose topics have parents the
     /// upper bound is loose
     #[arg(long)]
@@ -65,7 +74,8 @@ pub(crate) struct Args {
     /// Seed of the samples of --likelihood and --calibration
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write each document's figures to a table: doc, elbo, and if asked for exact, upper, likelihood, likelihood_se, ess, configurations
+    /// Write each document's figures to a table: doc, elbo, and if asked for exact, upper, likelihood, likelihood_se, ess, configurations,
+    /// mcmc_bound, mcmc_elbo
     #[arg(long, value_name = "FILE.tsv")]
     per_doc: Option<PathBuf>,
     #[command(flatten)]
@@ -85,15 +95,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         return Err(Error::Usage(message.into()).into());
     }
     let options = args.estep.options()?;
-    let sampling = args.likelihood.map(|samples| likelihood::Options {
-        samples: samples.unwrap_or(likelihood::SAMPLES),
-        seed: args.seed,
-        estep: options.clone(),
-        ..likelihood::Options::default()
-    });
-    if let Some(sampling) = &sampling {
-        sampling.check()?;
-    }
+    let asked = Asked::new(&args.likelihood, args.mcmc_model, args.seed, &options)?;
     let model = model_file(&args.model)?;
     let Some(corpus_path) = &args.corpus else {
         args.refuse_without_corpus()?;
@@ -152,13 +154,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     } else {
         None
     };
-    let estimates = match &sampling {
-        Some(sampling) => {
-            let _progress = Progress::start(common, &monitor, "sampling", docs.n_docs() as u64);
-            Some(likelihood::estimate(network, docs, sampling, estep.as_mut(), &monitor)?)
-        }
-        None => None,
-    };
+    let likelihood = asked.run(network, docs, estep.as_mut(), common, &monitor)?;
     let upper = if args.upper {
         let _progress = Progress::start(common, &monitor, "bounding", docs.n_docs() as u64);
         Some(upper_bounds(&model, plain_docs, &given, &monitor)?)
@@ -166,17 +162,16 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         None
     };
     let calibration = args.calibration(&model, Some(plain_docs), estep.as_mut(), common, &monitor)?;
-    let figures = Figures { elbo, exact, upper, estimates };
+    let figures = Figures { elbo, exact, upper, likelihood };
     if let (Some(file), Some(path)) = (per_doc, &args.per_doc) {
         figures.write(file, path, &docs)?;
     }
-    let Figures { exact, upper, estimates, .. } = figures;
+    let Figures { exact, upper, likelihood, .. } = figures;
 
     let n_docs = docs.n_docs();
     let mean = |sum: f64| (n_docs > 0).then(|| sum / n_docs as f64);
     let elbo_mean = mean(stats.elbo_sum);
     let exact_mean = exact.as_ref().and_then(|exact| mean(exact.iter().sum()));
-    let means = estimates.as_ref().and_then(Estimates::means);
     let upper_mean = upper.as_ref().and_then(|upper| mean(upper.iter().sum()));
     let doc_ixs: Vec<u32> = (0..n_docs as u32).collect();
     let frequency = token_frequency(&docs, &doc_ixs, network.graph.n_tokens());
@@ -192,12 +187,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         if options.clamp > 0 {
             result["clamp"] = json!(options.clamp);
         }
-        if sampling.is_some() {
-            result["likelihood_mean"] = json!(means.map(|means| means.log_p));
-            result["likelihood_se"] = json!(means.map(|means| means.se));
-            result["ess_mean"] = json!(means.map(|means| means.ess));
-            result["configurations_bound_mean"] = json!(means.map(|means| means.configurations));
-        }
+        likelihood.put_into(&mut result);
         if args.upper {
             result["upper_mean"] = json!(upper_mean);
         }
@@ -222,13 +212,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
             if Engine::new(&model)?.is_two_layer() { "" } else { "; it is loose, as topics have parents" };
         text += &format!("upper bound {upper:.6}, {:.6} above the lower one{deep}\n", upper - elbo_mean);
     }
-    if let (Some(means), Some(sampling)) = (means, &sampling) {
-        text += &format!(
-            "estimated log-likelihood {:.6}, standard error {:.6}; effective sample size {:.1} of {}\n\
-             lower bound by all configurations met {:.6}\n",
-            means.log_p, means.se, means.ess, sampling.samples, means.configurations
-        );
-    }
+    text += &likelihood.text();
     if let Some(calibration) = &calibration {
         text += &format!("\n{}", calibration::table(calibration));
     }
@@ -240,7 +224,7 @@ impl Args {
     fn refuse_without_corpus(&self) -> LibResult<()> {
         let options = [
             ("--exact", self.exact),
-            ("--likelihood", self.likelihood.is_some()),
+            ("--likelihood", !self.likelihood.is_empty()),
             ("--upper", self.upper),
             ("--per-doc", self.per_doc.is_some()),
             ("--given", self.given.is_given()),
@@ -309,7 +293,7 @@ struct Figures {
     elbo: Vec<f64>,
     exact: Option<Vec<f64>>,
     upper: Option<Vec<f64>>,
-    estimates: Option<Estimates>,
+    likelihood: Found,
 }
 
 impl Figures {
@@ -317,8 +301,7 @@ impl Figures {
         let mut write = || {
             write!(file, "doc\telbo{}", if self.exact.is_some() { "\texact" } else { "" })?;
             write!(file, "{}", if self.upper.is_some() { "\tupper" } else { "" })?;
-            let of_likelihood = "\tlikelihood\tlikelihood_se\tess\tconfigurations";
-            writeln!(file, "{}", if self.estimates.is_some() { of_likelihood } else { "" })?;
+            writeln!(file, "{}", self.likelihood.columns())?;
             for (doc_ix, elbo) in self.elbo.iter().enumerate() {
                 write!(file, "{}\t{elbo}", infer::tsv_field(&docs.corpus().id(doc_ix)))?;
                 if let Some(exact) = &self.exact {
@@ -327,11 +310,7 @@ impl Figures {
                 if let Some(upper) = &self.upper {
                     write!(file, "\t{}", upper[doc_ix])?;
                 }
-                if let Some(estimates) = &self.estimates {
-                    let e = estimates.doc(doc_ix);
-                    write!(file, "\t{}\t{}\t{}\t{}", e.log_p, e.se, e.ess, e.configurations)?;
-                }
-                writeln!(file)?;
+                writeln!(file, "{}", self.likelihood.row(doc_ix))?;
             }
             Ok(())
         };

@@ -24,6 +24,7 @@ mod graph;
 mod graph_args;
 mod infer;
 mod man;
+mod mcmc_args;
 mod model;
 mod moments;
 mod plan;

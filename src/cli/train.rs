@@ -36,6 +36,7 @@ use std::path::{Path, PathBuf};
   noisyor train documents.jsonl --topics 33,11 --max-edges 707 --refine --test 0.3 -o run
   noisyor train new.jsonl --from run/model.safetensors -o updated
   noisyor train documents.jsonl --graph topics.tsv -o run --epochs 100 --batch full
+  noisyor train documents.jsonl --topics 33,11 --step mcmc --sweeps 50 --burn-in 10 -o run
   noisyor train --resume run
   noisyor train documents.svm --graph model.json --step adam --rate 0.05 --valid 0.3 --seed 7")]
 pub(crate) struct Args {

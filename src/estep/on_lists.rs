@@ -21,7 +21,8 @@ impl OnLists {
         self.push_places((0u32..).zip(q).filter(|(_, q)| **q > 0.5).map(|(place, _)| place));
     }
 
-    fn push_places(&mut self, on: impl Iterator<Item = u32> + Clone) {
+    /// Adds a document, by the places of the topics that are on, ascending.
+    pub(crate) fn push_places(&mut self, on: impl Iterator<Item = u32> + Clone) {
         if self.n_docs.is_multiple_of(BLOCK_DOCS) {
             self.blocks.push(self.bytes.len() as u64);
         }

@@ -106,7 +106,7 @@ impl Stats {
 
     /// Adds the scalars of one document, which counts as often as its item says.
     #[inline(always)]
-    pub(super) fn add_doc(&mut self, count: u32, elbo: f64, n_edges: u64, n_alternations: u32) {
+    pub(crate) fn add_doc(&mut self, count: u32, elbo: f64, n_edges: u64, n_alternations: u32) {
         self.n_docs += f64::from(count);
         self.elbo_sum += f64::from(count) * elbo;
         self.n_items += 1;

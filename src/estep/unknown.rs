@@ -31,7 +31,7 @@ fn first_token_edge(graph: &Graph) -> usize {
 
 impl Params {
     /// Those of the shadows behind the others.
-    fn with_shadows(&self, graph: &Graph) -> Self {
+    pub(crate) fn with_shadows(&self, graph: &Graph) -> Self {
         let mut params = self.clone();
         params.edge.extend_from_within(first_token_edge(graph)..);
         params.slope.resize(graph.n_nodes() + graph.n_tokens(), 0.0);

@@ -1,8 +1,8 @@
 //! Annealed importance sampling (Neal 2001): from a product of Bernoulli distributions q to p(x, y) along
 //! `q(x)^(1-b) p(x, y)^b`, with a Gibbs sweep over all topics at every b between 0 and 1.
 
-use super::configurations::Configurations;
-use super::joint::{Configuration, Joint};
+use crate::mcmc::met::Configurations;
+use crate::mcmc::{Configuration, Joint};
 use crate::numeric::f64::sigmoid;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

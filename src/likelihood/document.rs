@@ -1,13 +1,13 @@
 //! One document: samples of its topics, and what they say of its likelihood.
 
 use super::anneal::Annealer;
-use super::configurations::{Configurations, key};
-use super::joint::{Joint, Sums};
 use super::proposal::{Mixture, Piece, soften};
 use super::weights::{Mean, mean};
 use super::{Estimate, Method, Options};
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
+use crate::mcmc::met::{Configurations, key};
+use crate::mcmc::{Joint, Model, Shared};
 use crate::monitor::Monitor;
 use crate::network::Network;
 use crate::rng::{Stream, rng};
@@ -28,8 +28,7 @@ const MIN_ESS: f64 = 0.25;
 
 /// One thread's memory.
 pub(super) struct Worker<'a> {
-    network: &'a Network,
-    sums: &'a Sums,
+    shared: &'a Shared<'a>,
     options: &'a Options,
     joint: Joint,
     annealer: Annealer,
@@ -38,12 +37,11 @@ pub(super) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(network: &'a Network, sums: &'a Sums, options: &'a Options) -> Self {
+    pub(super) fn new(network: &Network, shared: &'a Shared<'a>, options: &'a Options) -> Self {
         Self {
-            network,
-            sums,
+            shared,
             options,
-            joint: Joint::new(network),
+            joint: Joint::new(&network.graph, Model::Full),
             annealer: Annealer::default(),
             met: Configurations::default(),
             log_weights: Vec::new(),
@@ -58,7 +56,7 @@ impl<'a> Worker<'a> {
         q: &[f32],
         monitor: &Monitor,
     ) -> Result<Estimate> {
-        self.joint.load(self.network, self.sums, docs, item);
+        self.joint.load(self.shared, docs, item);
         self.met.clear();
         let rng = &mut rng(self.options.seed, Stream::Likelihood(u64::from(item.doc_ix)));
         let q = (0..self.joint.n_topics()).map(|at| f64::from(q[self.joint.topic(at)])).collect();

@@ -5,9 +5,7 @@
 //! it does not know of the configurations that mean field has missed, and claims an effective sample size that it has not.
 
 mod anneal;
-mod configurations;
 mod document;
-mod joint;
 #[doc(hidden)] // for tests
 pub mod proposal;
 mod weights;
@@ -15,10 +13,10 @@ mod weights;
 use crate::corpus::{Docs, Item};
 use crate::error::{Error, Result};
 use crate::estep::{Bound, DocResults, EStep, EStepOptions, Params, Work};
+use crate::mcmc::Shared;
 use crate::monitor::Monitor;
 use crate::network::Network;
 use document::Worker;
-use joint::Sums;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
@@ -147,7 +145,7 @@ pub fn estimate(
 ) -> Result<Estimates> {
     options.check()?;
     let (items, places) = distinct(&docs);
-    let sums = Sums::new(network);
+    let shared = Shared::new(&network.graph, &network.weights);
     let estep_options = EStepOptions { bound: Bound::Full, ..options.estep.clone() };
     let params = Params::derive(&network.graph, &network.weights, Bound::Full)?;
     let slice = (SLICE_Q / network.graph.n_topics().max(1)).clamp(1, MOST_DOCS);
@@ -160,7 +158,7 @@ pub fn estimate(
             monitor.docs_done.fetch_add(u64::from(item.count), Ordering::Relaxed);
             Ok(estimate)
         };
-        let worker = || Worker::new(network, &sums, options);
+        let worker = || Worker::new(network, &shared, options);
         let of_slice: Vec<Estimate> =
             items.par_iter().zip(&q).map_init(worker, run).collect::<Result<_>>()?;
         estimates.extend(of_slice);
@@ -170,7 +168,7 @@ pub fn estimate(
 }
 
 /// Documents that differ, in order, and which of them every document is.
-fn distinct(docs: &Docs<'_>) -> (Vec<Item>, Vec<u32>) {
+pub(crate) fn distinct(docs: &Docs<'_>) -> (Vec<Item>, Vec<u32>) {
     let mut seen: FxHashMap<(Vec<u32>, bool, Vec<u32>), u32> = FxHashMap::default();
     let (mut items, mut places) = (Vec::new(), Vec::with_capacity(docs.n_docs()));
     for doc_ix in 0..docs.n_docs() {

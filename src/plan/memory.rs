@@ -109,8 +109,8 @@ pub(super) fn train_memory(
     let ledger = Ledger::bytes_per_weight(n_train, n_batches as u64) * (edges + nodes + topics);
     // The averages of the last step are there while the next ones are made.
     let (remembered, stepping) = match options.step {
-        StepRule::Em { .. } if ledger > 0.0 => (ledger, averages),
-        StepRule::Em { .. } => (averages, averages),
+        StepRule::Em { .. } | StepRule::Mcmc(_) if ledger > 0.0 => (ledger, averages),
+        StepRule::Em { .. } | StepRule::Mcmc(_) => (averages, averages),
         StepRule::Paper { .. } => (0.0, 0.0),
         StepRule::Adam { .. } => (2.0 * one_each, 0.0),
     };
@@ -118,7 +118,8 @@ pub(super) fn train_memory(
     let sums = one_each + 16.0 * topics;
     let batch_docs = n_train / n_batches as f64;
     let slices = if batch_docs > SLICE_DOCS as f64 { 2.0 } else { 1.0 }; // sums of slices are merged
-    let prior = options.prior.map_or(0.0, |_| averages);
+    let is_sampled = matches!(options.step, StepRule::Mcmc(_));
+    let prior = if options.prior.is_some() || is_sampled { averages } else { 0.0 };
     let optimiser = remembered + stepping + params + slices * sums + prior;
     let blocks = |ahead: usize| cpu_workers(graph, shape, batch_docs, n_threads, ahead);
     let in_memory = |(workers, packed, program)| (SLACK * workers, packed, program);
@@ -141,7 +142,7 @@ pub(super) fn train_memory(
     };
     let slice = batch_docs.min(SLICE_DOCS as f64);
     let order = 4.0 * n_docs as f64 + (8.0 + 16.0) * slice;
-    let kept_starts = match options.keep_starts {
+    let kept_starts = match options.keep_starts || is_sampled {
         true => {
             n_train * ON_LIST.0 + ON_LIST.1 * docs.corpus().n_occurrences() as f64 * n_train / n_docs as f64
         }

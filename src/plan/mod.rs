@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::estep::device::DeviceOptions;
 use crate::estep::{Bound, EStep, Monitor};
 use crate::network::{Graph, Loaded, Names, Weights};
-use crate::train::{CheckedOptions, TrainOptions, start_weights};
+use crate::train::{CheckedOptions, StepRule, TrainOptions, start_weights};
 use memory::{Backend, train_memory};
 use rehearsal::Stage;
 use serde::Serialize;
@@ -100,6 +100,10 @@ pub fn plan(planned: &Planned<'_>, estep: &mut dyn EStep, budget_s: f64, monitor
     }
     if options.renew.is_some() {
         let message = "`renew` takes as many rounds as help, which cannot be planned; leave it out";
+        return Err(Error::Usage(message.into()));
+    }
+    if matches!(options.step, StepRule::Mcmc(_)) {
+        let message = "the time of a plan is that of E-steps, and `step` mcmc samples; plan another step";
         return Err(Error::Usage(message.into()));
     }
     let survey = Survey::of(&docs, options);

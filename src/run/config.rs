@@ -1,12 +1,12 @@
 //! A run written down: what it was asked to do, and what is known of it by now. `config.json` is this, and nothing else.
 
-use super::backend::BackendOptions;
+use super::backend::{Backend, BackendOptions};
 use super::learning::Learning;
 use super::source::NetworkSource;
 use crate::baseline::BaselineConfig;
 use crate::corpus::CorpusSource;
 use crate::error::{Error, Result};
-use crate::train::{CheckedOptions, PriorOptions, TrainOptions};
+use crate::train::{CheckedOptions, PriorOptions, StepRule, TrainOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -142,7 +142,22 @@ impl RunConfig {
                 "`{option}` cannot be kept to by `refine`, which chooses edges freely; leave out one of the two"
             )));
         }
+        let wants_gpu = self.backend.backend == Backend::Gpu || self.backend.device.is_some();
+        if wants_gpu && matches!(options.step, StepRule::Mcmc(_)) {
+            return Err(Error::Usage(
+                "`step` mcmc samples on the CPU; use `backend` cpu, and leave out `device`".into(),
+            ));
+        }
         options.check()
+    }
+
+    /// What computes. Topics are sampled on the CPU, so that documents held out are evaluated there, too.
+    pub(super) fn backend(&self) -> BackendOptions {
+        let backend = match self.options.step {
+            StepRule::Mcmc(_) => Backend::Cpu,
+            _ => self.backend.backend,
+        };
+        BackendOptions { backend, ..self.backend.clone() }
     }
 
     /// From JSON that stands in a file.

@@ -82,7 +82,8 @@ impl MemoryLimit {
         };
         let kept = match need.kept_starts {
             0 => String::new(),
-            bytes => format!(", {} for `keep_starts`", mb(bytes)),
+            bytes if options.keep_starts => format!(", {} for `keep_starts`", mb(bytes)),
+            bytes => format!(", {} for chains", mb(bytes)),
         };
         Err(Error::Usage(format!(
             "`memory_mb` {} is too little: this run needs about {} MB ({} for the program, {} for the network, {} for the weight \

@@ -152,7 +152,7 @@ impl Run {
         let options = config.check()?;
         let memory = MemoryLimit::of_mb(config.memory_mb);
         let cache_mb = memory.cache_mb(config.backend.cache_mb);
-        let backend = BackendOptions { cache_mb, ..config.backend.clone() };
+        let backend = BackendOptions { cache_mb, ..config.backend() };
         let (estep, device) = backend.open(observer)?;
         let (folder, standing, changed) = match resumed {
             Some(Resumed { folder, standing, changed, .. }) => (Some(folder), standing, changed),

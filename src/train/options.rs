@@ -6,6 +6,7 @@ use super::{Freeze, PriorOptions, RateSchedule, RefineOptions, RenewOptions};
 use crate::corpus::{Parts, split};
 use crate::error::{Error, Result};
 use crate::estep::EStepOptions;
+use crate::mcmc::McmcOptions;
 use crate::network::{Init, MAX_WEIGHT};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,8 @@ pub enum StepRule {
         /// How it falls.
         schedule: RateSchedule,
     },
+    /// EM whose counts are those of sampled topics; the E-step serves the documents held out alone.
+    Mcmc(McmcOptions),
 }
 
 /// Documents per weight step.
@@ -143,7 +146,7 @@ impl TrainOptions {
     pub fn n_batches(&self, n_docs: usize) -> usize {
         // EM is better off with few batches, whose counts it can keep, than with many.
         let least = match self.step {
-            StepRule::Em { .. } => n_docs.div_ceil(MOST_BATCHES as usize),
+            StepRule::Em { .. } | StepRule::Mcmc(_) => n_docs.div_ceil(MOST_BATCHES as usize),
             StepRule::Paper { .. } | StepRule::Adam { .. } => 1,
         };
         let size = match self.batch {
@@ -292,6 +295,7 @@ impl TrainOptions {
             StepRule::Adam { rate, .. } if !above_zero(rate) => {
                 refuse(format!("the rate must be above 0; it is {rate}"))
             }
+            StepRule::Mcmc(mcmc) => self.check_mcmc(&mcmc).map(|()| CheckedOptions(self)),
             _ => Ok(CheckedOptions(self)),
         }
     }
@@ -333,6 +337,19 @@ impl TrainOptions {
             return Ok(());
         };
         Err(Error::Usage(fault.into()))
+    }
+
+    /// Chains are kept anyway, and sample whole documents.
+    fn check_mcmc(&self, mcmc: &McmcOptions) -> Result<()> {
+        mcmc.check()?;
+        let other = if self.keep_starts {
+            "`step` mcmc goes on with every document's chain and searches for nothing; leave out `keep_starts`"
+        } else if self.estep.clamp > 0 {
+            "`step` mcmc samples all topics and clamps none; leave out `clamp`, and evaluate the model with it"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Usage(other.into()))
     }
 
     /// An older model counts with its own weights, in EM, whose counts can be added.

@@ -45,6 +45,12 @@ impl Prior {
         }
     }
 
+    /// Counts of so many documents in which every topic is on, and causes are as the initial rates (weights, or probabilities of a
+    /// cascade) have them. Small counts of rare topics are drawn to these.
+    pub(super) fn pseudo(graph: &Graph, rates: Weights, n_docs: f64) -> Self {
+        Self { n_docs, edge: rates.edge, leak: rates.leak, topic_q: vec![1.0; graph.n_topics()] }
+    }
+
     /// Whether it belongs to the beginning of a graph.
     pub(super) fn fits(&self, graph: &Graph) -> bool {
         self.topic_q.len() == graph.n_topics()

@@ -119,6 +119,11 @@ pub fn train_parts(
             // The weights to start from are the old model's.
             let prior = match (options.prior, options.step) {
                 (Some(prior), StepRule::Em { lambda }) => Some(Prior::new(graph, &weights, &prior, lambda)),
+                (_, StepRule::Mcmc(mcmc)) if mcmc.pseudo_count > 0.0 => {
+                    let mut rates = weights.clone();
+                    mcmc.augmentation.to_rates(&mut rates);
+                    Some(Prior::pseudo(graph, rates, mcmc.pseudo_count))
+                }
                 _ => None,
             };
             let smoothing = match options.step {

@@ -30,8 +30,8 @@ pub struct State {
     pub(super) since: Since,
     pub(super) best: Option<Best>,
     pub(super) patience: Patience,
-    /// Topics that were on where the last E-step of each slice ended, by the place of the slice's first document; only where starts
-    /// are kept.
+    /// Topics that were on where the last E-step or the chains of each slice ended, by the place of the slice's first document; only
+    /// where starts are kept or topics are sampled.
     pub(super) kept_on: BTreeMap<u64, OnLists>,
     /// Topics that refinement or renewal started anew.
     pub(super) reseeded: Vec<u32>,
@@ -120,9 +120,11 @@ impl State {
         self.full_steps as f64 + (self.step - self.full_steps) as f64 / n_batches.max(1) as f64
     }
 
-    /// Mean bound of the documents trained on since the last evaluation, each at the weights of its step.
+    /// Mean bound of the documents trained on since the last evaluation, each at the weights of its step; none where topics were
+    /// sampled.
     pub fn train_elbo(&self) -> Option<f64> {
-        (self.since.stats.n_docs > 0.0).then(|| self.since.stats.elbo_mean())
+        let bound = (self.since.stats.n_docs > 0.0).then(|| self.since.stats.elbo_mean());
+        bound.filter(|bound| *bound > f64::NEG_INFINITY)
     }
 
     /// Whether there is nothing left to do.

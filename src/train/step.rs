@@ -4,6 +4,7 @@ use super::counts::{Counts, Ledger, keep_first};
 use super::{Freeze, Prior, RateSchedule, Smoothing, StepRule};
 use crate::error::{Error, Result};
 use crate::estep::StepSums;
+use crate::mcmc::McmcOptions;
 use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -185,6 +186,11 @@ impl Stepper {
             }
             StepRule::Adam { rate, schedule } => {
                 self.adam(graph, weights, stats, rate * self.factor(schedule))
+            }
+            StepRule::Mcmc(McmcOptions { augmentation, .. }) => {
+                augmentation.to_rates(weights);
+                self.em(graph, weights, stats, 0.0);
+                augmentation.to_weights(weights);
             }
         }
         self.memory.step += 1;

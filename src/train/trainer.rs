@@ -4,11 +4,12 @@ use super::condense::Condensation;
 use super::counts::Counts;
 use super::smoothing::HeldOut;
 use super::state::{Best, Partial, Phase, Since, State};
-use super::{BatchSize, CheckedOptions, Ended, Event, Metrics, Stepper};
+use super::{BatchSize, CheckedOptions, Ended, Event, Metrics, StepRule, Stepper};
 use crate::batch::SLICE_DOCS;
 use crate::corpus::{Docs, Item, token_frequency};
 use crate::error::{Error, Result};
-use crate::estep::{DocResults, EStep, Monitor, OnLists, Params, Sink, Stats, Work};
+use crate::estep::{Bound, DocResults, EStep, Monitor, OnLists, Params, Sink, Stats, Work};
+use crate::mcmc::{McmcOptions, Sampling};
 use crate::network::Weights;
 use crate::rng::{Stream, rng};
 use rand::seq::SliceRandom;
@@ -286,6 +287,9 @@ impl<'a> Trainer<'a> {
     /// The E-step of a slice with its sums. Where starts are kept, searches begin where the slice's last E-step ended, and where this
     /// one ends is kept: EM cannot lose what a search from nothing would miss.
     fn run_slice(&mut self, begin: usize, items: &[Item]) -> Result<(Stats, Params)> {
+        if let StepRule::Mcmc(options) = self.options.step {
+            return self.sample_slice(begin, items, options);
+        }
         if !(self.options.keep_starts && matches!(self.state.phase, Phase::Epochs { .. })) {
             return self.run_estep(items, true, None);
         }
@@ -301,6 +305,24 @@ impl<'a> Trainer<'a> {
         let kept = if ran.is_ok() { Some(ended_on) } else { kept_on };
         self.state.kept_on.extend(kept.map(|lists| (begin as u64, lists)));
         Ok((ran?, params))
+    }
+
+    /// The sums of a slice by samples of its topics. Chains go on where the slice's last ones ended.
+    fn sample_slice(
+        &mut self,
+        begin: usize,
+        items: &[Item],
+        options: McmcOptions,
+    ) -> Result<(Stats, Params)> {
+        let State { graph, weights, kept_on, step, .. } = &mut self.state;
+        // Samples are of all topics: there is no tail to be added.
+        let params = Params::derive(graph, weights, Bound::Full)?;
+        let (docs, monitor) = (self.docs, self.monitor);
+        let chains = kept_on.get(&(begin as u64));
+        let seed = (self.options.seed, *step);
+        let (stats, ends) = Sampling { graph, weights, docs, items, options, seed, chains, monitor }.run()?;
+        kept_on.insert(begin as u64, ends);
+        Ok((stats, params))
     }
 
     /// The weight step with what it remembers, which it takes.

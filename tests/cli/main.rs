@@ -31,6 +31,7 @@ mod infer_shards;
 mod library_run;
 mod likelihood;
 mod matching;
+mod mcmc;
 mod memory;
 mod model;
 mod moments;

@@ -125,7 +125,11 @@ pub fn golden_cases() -> Vec<Golden> {
 }
 
 fn golden(name: &str) -> Golden {
-    let value = golden_file(&format!("{name}.json"));
+    golden_of(name, golden_file(&format!("{name}.json")))
+}
+
+/// A golden network with its answers.
+pub fn golden_of(name: &str, value: Value) -> Golden {
     let network = golden_network(&value["model"]);
     let listed: Vec<(u32, u32)> = value["model"]["edges"]
         .as_array()

@@ -7,6 +7,7 @@ mod edge_cases;
 mod explain;
 mod golden;
 mod likelihood;
+mod mcmc;
 mod moments;
 mod posterior;
 mod properties;

@@ -1,6 +1,7 @@
 //! Scores of a corpus under a baseline.
 
 use super::Args;
+use super::likelihood::LikelihoodArg;
 use crate::cli::Common;
 use crate::cli::baseline::score_in_words;
 use crate::cli::common::{interruptible, print};
@@ -15,8 +16,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Draws of an estimate, and the share of words held out for completion, unless the user says otherwise.
-const DRAWS: usize = 3000;
+/// The share of words held out for completion, unless the user says otherwise.
 const SHARE: f64 = 0.1;
 
 pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
@@ -37,13 +37,16 @@ pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
     let progress = Progress::start(common, &monitor, "evaluating", doc_ixs.len() as u64);
     let scores = verifying.finish(scores(model.as_ref(), &docs, &doc_ixs, &monitor))?;
     drop(progress);
-    let estimated = match args.likelihood {
-        Some(draws) => {
+    let estimated = match args.likelihood.as_slice() {
+        [] => None,
+        [LikelihoodArg::Annealed(draws)] => {
             let _progress = Progress::start(common, &monitor, "sampling", doc_ixs.len() as u64);
-            let draws = (draws.unwrap_or(DRAWS), args.seed);
-            Some(estimates(model.as_ref(), &docs, &doc_ixs, draws, &monitor)?)
+            Some(estimates(model.as_ref(), &docs, &doc_ixs, (*draws, args.seed), &monitor)?)
         }
-        None => None,
+        _ => {
+            let message = "--likelihood of a baseline takes one number of samples; chains are for networks";
+            return Err(Error::Usage(message.into()).into());
+        }
     };
     let completed = match args.completion {
         Some(share) => {
@@ -75,7 +78,7 @@ pub(super) fn run(args: &Args, file: &PathBuf, common: &Common) -> Result<()> {
             "baseline_mean": independent.map(|(independent, _)| independent.mean),
             "gain_bits_a_word": independent.and_then(|(independent, mean)| independent.gain(mean).1),
         });
-        if args.likelihood.is_some() {
+        if !args.likelihood.is_empty() {
             result["likelihood_mean"] = json!(means.map(|means| means.0));
             result["likelihood_se"] = json!(means.map(|means| means.1));
         }

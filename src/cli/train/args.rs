@@ -1,5 +1,6 @@
 //! Options of training.
 
+use crate::cli::mcmc_args::SamplingArgs;
 use clap::ValueEnum;
 use noisyor::estep::EStepOptions;
 use noisyor::network::Init;
@@ -55,7 +56,7 @@ pub(in crate::cli) struct TrainingArgs {
     /// Documents per weight step, or 'full' [default: a tenth of the training documents, at most 50,000; for EM at least a 32nd]
     #[arg(long, value_name = "N|full", value_parser = parse_batch)]
     batch: Option<BatchSize>,
-    /// Weight step: closed-form EM, the paper's gradient step, or Adam
+    /// Weight step: closed-form EM, the paper's gradient step, Adam, or EM by samples of the topics (mcmc)
     #[arg(long, value_enum, default_value_t = StepArg::Em)]
     step: StepArg,
     /// EM: penalty on the edge weights, in documents [default: 1]
@@ -124,6 +125,8 @@ pub(in crate::cli) struct TrainingArgs {
     /// Run the E-step of identical documents one by one instead of once
     #[arg(long)]
     no_share: bool,
+    #[command(flatten)]
+    sampling: SamplingArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -131,6 +134,7 @@ enum StepArg {
     Em,
     Paper,
     Adam,
+    Mcmc,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -235,12 +239,17 @@ impl TrainingArgs {
         if self.c.is_some() && self.step != StepArg::Paper {
             return Err(Error::Usage("--c belongs to --step paper".into()));
         }
+        if self.step != StepArg::Mcmc {
+            self.sampling.refuse()?;
+        }
         let step = match self.step {
-            StepArg::Em if self.rate.is_some() || self.rate_schedule.is_some() => {
-                return Err(Error::Usage(
-                    "--step em has no rate; use --step paper or adam with --rate".into(),
-                ));
+            StepArg::Em | StepArg::Mcmc if self.rate.is_some() || self.rate_schedule.is_some() => {
+                let step = if self.step == StepArg::Em { "em" } else { "mcmc" };
+                return Err(Error::Usage(format!(
+                    "--step {step} has no rate; use --step paper or adam with --rate"
+                )));
             }
+            StepArg::Mcmc => StepRule::Mcmc(self.sampling.options()),
             StepArg::Em => StepRule::Em { lambda: self.lambda.unwrap_or(1.0) },
             StepArg::Paper => StepRule::Paper {
                 rate: self.rate.unwrap_or(0.001),

@@ -6,7 +6,7 @@ use crate::network::Graph;
 
 /// Dense sums of a block, and the list of the nodes it touched.
 #[derive(Debug)]
-pub(super) struct Accumulator {
+pub(crate) struct Accumulator {
     edge: Vec<f64>,
     node: Vec<NodeSums>,
     touched: Vec<u32>,
@@ -21,7 +21,7 @@ struct NodeSums {
 }
 
 impl Accumulator {
-    pub(super) fn new(graph: &Graph) -> Self {
+    pub(crate) fn new(graph: &Graph) -> Self {
         Self {
             edge: vec![0.0; graph.n_edges()],
             node: vec![NodeSums::default(); graph.n_nodes()],
@@ -59,10 +59,33 @@ impl Accumulator {
                 sums.topic_q += weight * f64::from(q[at]);
                 sums.topic_docs += count;
             }
-            if !sums.touched {
-                sums.touched = true;
-                self.touched.push(node.id);
-            }
+            self.touch(node.id);
+        }
+    }
+
+    /// Adds terms of a node: to L, to (Q, n) of a topic, and to N of the edges into it, in their order.
+    pub(crate) fn add_node(
+        &mut self,
+        graph: &Graph,
+        id: u32,
+        leak: f64,
+        [topic_q, topic_docs]: [f64; 2],
+        edges: impl Iterator<Item = f64>,
+    ) {
+        let sums = &mut self.node[id as usize];
+        sums.leak += leak;
+        sums.topic_q += topic_q;
+        sums.topic_docs += topic_docs;
+        self.edge[graph.edges_into(id as usize)].iter_mut().zip(edges).for_each(|(sum, term)| *sum += term);
+        self.touch(id);
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, id: u32) {
+        let sums = &mut self.node[id as usize];
+        if !sums.touched {
+            sums.touched = true;
+            self.touched.push(id);
         }
     }
 
@@ -70,17 +93,13 @@ impl Accumulator {
     #[inline(always)]
     pub(super) fn count_off(&mut self, topics: &[u32], count: f64) {
         for &topic in topics {
-            let sums = &mut self.node[topic as usize];
-            sums.topic_docs += count;
-            if !sums.touched {
-                sums.touched = true;
-                self.touched.push(topic);
-            }
+            self.node[topic as usize].topic_docs += count;
+            self.touch(topic);
         }
     }
 
     /// Takes the sums out and leaves zeros.
-    pub(super) fn take(&mut self, graph: &Graph) -> BlockSums {
+    pub(crate) fn take(&mut self, graph: &Graph) -> BlockSums {
         let mut sums = BlockSums { nodes: std::mem::take(&mut self.touched), ..BlockSums::default() };
         sums.leak.reserve_exact(sums.nodes.len());
         sums.topic.reserve_exact(sums.nodes.len());

@@ -13,6 +13,7 @@ mod r_update;
 mod reduce;
 
 pub use document::Q_START;
+pub(crate) use gradient::Accumulator;
 pub(super) use greedy::lifted_beyond;
 pub use greedy::{HOPE, MIN_GAIN, Q_ON};
 pub use probe::{Probe, ProbePiece};
@@ -24,7 +25,6 @@ use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
 use crate::network::Graph;
 use document::{DocState, SomeDocs};
-use gradient::Accumulator;
 pub(crate) use in_order::in_order;
 use reduce::UpperTerms;
 use std::sync::Mutex;

@@ -110,13 +110,24 @@ impl<'a> Probe<'a> {
         best_r(&self.batch, &mut self.state, r_iterations);
     }
 
-    /// Moves it to a point: q of every topic of the network, r of every edge.
-    pub fn set(&mut self, q: &[f32], r: &[f32]) {
+    /// The bound at a q, given for every topic of the network, with the best r there.
+    pub fn bound_at(&mut self, q: &[f32], r_iterations: u32) -> f64 {
+        self.put_q(q);
+        best_r(&self.batch, &mut self.state, r_iterations);
+        self.elbo()
+    }
+
+    fn put_q(&mut self, q: &[f32]) {
         for at in self.batch.topics(0) {
             let q = q[self.batch.nodes[at].id as usize].clamp(1e-30, 1.0 - f32::EPSILON);
             self.state.q[at] = q;
             self.state.logit[at] = (q / (1.0 - q)).ln();
         }
+    }
+
+    /// Moves it to a point: q of every topic of the network, r of every edge.
+    pub fn set(&mut self, q: &[f32], r: &[f32]) {
+        self.put_q(q);
         for pair in self.batch.nodes.windows(2) {
             let edges = self.graph.edges_into(pair[0].id as usize);
             self.state.terms.r[pair[0].edge_begin as usize..pair[1].edge_begin as usize]

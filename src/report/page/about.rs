@@ -108,6 +108,7 @@ fn training_rows(run: &RunRecord) -> Vec<(&'static str, String)> {
         StepRule::Em { lambda } => format!("EM, lambda {lambda}"),
         StepRule::Paper { rate, c, .. } => format!("paper, rate {rate}, c {c}"),
         StepRule::Adam { rate, .. } => format!("Adam, rate {rate}"),
+        StepRule::Mcmc(mcmc) => format!("MCMC, {} sweeps after {}", mcmc.sweeps, mcmc.burn_in),
     };
     let batch = match options.batch {
         BatchSize::Auto => "chosen by the number of documents".into(),

@@ -18,6 +18,7 @@ use crate::common::*;
 use noisyor::corpus::{Alignment, Corpus, Item, split, token_frequency};
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::{Bound, EStep, EStepOptions, Monitor, Params, Stats, StepSums, Work};
+use noisyor::mcmc::{Augmentation, McmcOptions, Model};
 use noisyor::network::{Graph, Init, MAX_WEIGHT, Names, Network, Weights, initial_weights};
 use noisyor::rng::{Stream, rng};
 use noisyor::synth::{Preset, Sampler};
@@ -32,6 +33,13 @@ use std::sync::atomic::Ordering;
 
 const EM: StepRule = StepRule::Em { lambda: 1.0 };
 const PAPER: StepRule = StepRule::Paper { rate: 0.001, c: 1000.0, schedule: RateSchedule::Power };
+const MCMC: StepRule = StepRule::Mcmc(McmcOptions {
+    model: Model::Full,
+    sweeps: 3,
+    burn_in: 1,
+    augmentation: Augmentation::Cascade,
+    pseudo_count: 1.0,
+});
 const ADAM: StepRule = StepRule::Adam { rate: 0.02, schedule: RateSchedule::Cosine };
 
 /// A network and documents sampled from it.

@@ -95,7 +95,7 @@ fn of_six_words(n_docs: u32) -> Data {
 #[test]
 fn mini_batches_full_batches_and_every_rule_go_on_as_if_never_stopped() {
     let data = Data::tiny(200);
-    for rule in [EM, PAPER, ADAM] {
+    for rule in [EM, PAPER, ADAM, MCMC] {
         for batch in [BatchSize::Docs(60), BatchSize::Full] {
             check(&data, TrainOptions { eval_every: 2, ..options(rule, batch, 5) }, 1);
         }

@@ -6,7 +6,7 @@ use super::*;
 fn the_same_seed_gives_the_same_bits_on_1_2_and_8_threads() {
     // More items than one round of one thread takes: identical documents do not share.
     let data = Data::tiny(3_000);
-    for step in [EM, PAPER, ADAM] {
+    for step in [EM, PAPER, ADAM, MCMC] {
         for batch in [BatchSize::Full, BatchSize::Docs(500)] {
             let run = |n_threads| {
                 let outcome = on_threads(n_threads, || {
