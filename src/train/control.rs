@@ -96,26 +96,22 @@ fn is_told(share: f64) -> bool {
 impl Control {
     /// Whether averages tell nothing of a node: it is a token that training documents hold, but none of those that were averaged.
     pub(super) fn is_untold(&self, graph: &Graph, averages: &Counts, node: usize) -> bool {
+        let is_seen = |token: usize| averages.share.get(token).is_some_and(|&share| is_told(share));
         let token = node.checked_sub(graph.n_topics());
-        token.is_some_and(|token| {
-            !averages.share.get(token).is_some_and(|&share| is_told(share)) && self.frequency[token] > 0.0
-        })
+        token.is_some_and(|token| self.frequency[token] > 0.0 && !is_seen(token))
     }
 
-    /// Averages of counts as documents would have them which hold tokens as often as the corpus does. Tokens that they do not tell
-    /// of have what the weights ask for.
+    /// Averages of counts as documents would have them which hold tokens as often as the corpus does.
     pub(super) fn correct(&self, graph: &Graph, weights: &Weights, averages: &Counts) -> Counts {
         let mut corrected = averages.clone();
         for (token, (&frequency, &share)) in self.frequency.iter().zip(&averages.share).enumerate() {
             let node = graph.n_topics() + token;
-            let (untold, w0) = (self.is_untold(graph, averages, node), weights.leak[node]);
-            let leak = corrected_leak(averages.leak[node], share, frequency);
-            corrected.leak[node] = if untold { w0 } else { leak };
+            corrected.leak[node] = corrected_leak(averages.leak[node], share, frequency);
             for at in graph.edges_into(node) {
                 let (n, w) = (averages.edge[at], weights.edge[at]);
                 let q = averages.topic_q[graph.edge_parents()[at] as usize];
-                let means = EdgeMeans { n, q, joint: least_joint(n / w, w, w0), share };
-                corrected.edge[at] = if untold { w * q } else { means.corrected(frequency) };
+                let joint = least_joint(n / w, w, weights.leak[node]);
+                corrected.edge[at] = EdgeMeans { n, q, joint, share }.corrected(frequency);
             }
         }
         corrected

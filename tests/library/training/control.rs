@@ -280,6 +280,22 @@ fn full_batches_are_left_alone_and_others_are_not() {
 }
 
 #[test]
+fn steps_over_all_documents_are_left_alone_among_others() {
+    let by_document = ByDocument::new(200);
+    let graph = &by_document.data.network.graph;
+    // Those of refinement and of condensing, whatever the shares say.
+    let (sums, control) = by_document.batch(&(0..50).collect::<Vec<_>>());
+    let run = |control: Option<Control>, n_batches: u64| {
+        let mut weights = by_document.data.network.weights.clone();
+        let stepper = Stepper::new(EM, (1e-5, 1e-5, 20.0), 200, (n_batches, 8));
+        stepper.with_control(control).advance(graph, &mut weights, &sums);
+        bits(&weights)
+    };
+    assert_eq!(run(Some(control.clone()), 1), run(None, 1));
+    assert_ne!(run(Some(control), 4), run(None, 4));
+}
+
+#[test]
 fn frozen_weights_and_those_of_an_older_model_go_with_it() {
     let data = Data::tiny(300);
     let before = &data.network.weights;
