@@ -107,6 +107,12 @@ pub(super) fn train_memory(
     let n_batches = options.n_batches(n_train as usize);
     let averages = one_each + 8.0 * topics;
     let ledger = Ledger::bytes_per_weight(n_train, n_batches as u64) * (edges + nodes + topics);
+    // Corrected counts or gradients are made beside the averages that they are made from.
+    let (shares, corrected) = match options.control_variates && n_batches > 1 {
+        true => (8.0 * graph.n_tokens() as f64, averages),
+        false => (0.0, 0.0),
+    };
+    let averaged = if matches!(options.step, StepRule::Em { .. }) { 0.0 } else { corrected };
     // The averages of the last step are there while the next ones are made.
     let (remembered, stepping) = match options.step {
         StepRule::Em { .. } | StepRule::Mcmc(_) if ledger > 0.0 => (ledger, averages),
@@ -114,6 +120,7 @@ pub(super) fn train_memory(
         StepRule::Paper { .. } => (0.0, 0.0),
         StepRule::Adam { .. } => (2.0 * one_each, 0.0),
     };
+    let (remembered, stepping) = (remembered + averaged + shares, stepping + averaged + corrected + shares);
     let params = 4.0 * edges + 12.0 * nodes + 12.0 * topics;
     let sums = one_each + 16.0 * topics;
     let batch_docs = n_train / n_batches as f64;

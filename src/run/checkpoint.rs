@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Goes up whenever [`State`] or anything in it changes.
-pub(super) const SEAL: Seal = Seal { magic: *b"noisyorK", version: 6, what: "a checkpoint" };
+pub(super) const SEAL: Seal = Seal { magic: *b"noisyorK", version: 7, what: "a checkpoint" };
 /// Larger files are not read.
 const MAX_BYTES: u64 = 1 << 34;
 

@@ -11,7 +11,7 @@
 //! late, when others explain its node. So documents that were not seen yet count a little, as documents that ask for the weights
 //! that training started from: `w = (w_em + m w_start) / (1 + m)`, with m small and zero once all were seen.
 
-use crate::estep::StepSums;
+use crate::estep::{Stats, StepSums};
 use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,8 @@ pub(super) struct Counts {
     pub(super) edge: Vec<f64>,
     pub(super) leak: Vec<f64>,
     pub(super) topic_q: Vec<f64>,
+    /// Share of the documents that hold each token; empty without control variates.
+    pub(super) share: Vec<f64>,
 }
 
 impl Counts {
@@ -44,26 +46,37 @@ impl Counts {
             edge: counts(&weights.edge, &stats.edge),
             leak: counts(&weights.leak, &stats.leak),
             topic_q: stats.topic_q.iter().map(|q| q * per_doc).collect(),
+            share: Vec::new(),
         }
+    }
+
+    /// N, L and Q of one batch, as they are.
+    pub(super) fn of_sums(stats: &Stats) -> Self {
+        let per_doc = |sums: &[f64]| sums.iter().map(|sum| sum / stats.n_docs).collect();
+        let (edge, leak, topic_q) = (per_doc(&stats.edge), per_doc(&stats.leak), per_doc(&stats.topic_q));
+        Self { edge, leak, topic_q, share: Vec::new() }
+    }
+
+    /// The same of documents that hold tokens with these shares.
+    pub(super) fn with_share(self, share: Vec<f64>) -> Self {
+        Self { share, ..self }
     }
 
     pub(super) fn fits(&self, graph: &Graph) -> bool {
         (self.edge.len(), self.leak.len(), self.topic_q.len())
             == (graph.n_edges(), graph.n_nodes(), graph.n_topics())
+            && [0, graph.n_tokens()].contains(&self.share.len())
     }
 
     /// Becomes the running average with an older one, in which a batch has come at a step; `n_docs`: of an epoch.
     pub(super) fn average_with(&mut self, old: &Self, step: u64, n_batches: u64, n_docs: f64) {
         let new = batch_weight(step, n_batches, n_docs);
-        for (now, old) in
-            [(&mut self.edge, &old.edge), (&mut self.leak, &old.leak), (&mut self.topic_q, &old.topic_q)]
-        {
-            now.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
-        }
+        let old = old.edge.iter().chain(&old.leak).chain(&old.topic_q).chain(&old.share);
+        self.iter_mut().zip(old).for_each(|(now, old)| *now = new * *now + (1.0 - new) * old);
     }
 
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut f64> {
-        self.edge.iter_mut().chain(&mut self.leak).chain(&mut self.topic_q)
+        self.edge.iter_mut().chain(&mut self.leak).chain(&mut self.topic_q).chain(&mut self.share)
     }
 }
 
@@ -86,7 +99,7 @@ pub(crate) struct Ledger {
 struct Entry {
     step: u64,
     n_docs: f64,
-    /// [`Counts`] of edges, nodes and topics, one after the other.
+    /// [`Counts`] of edges, nodes and topics, and shares of tokens, one after the other.
     counts: Vec<f32>,
 }
 
@@ -117,6 +130,7 @@ impl Ledger {
             edge: zeros(graph.n_edges()),
             leak: zeros(graph.n_nodes()),
             topic_q: zeros(graph.n_topics()),
+            share: zeros(graph.n_tokens()),
         };
         let n_docs: f64 = self.batches.iter().flatten().map(|entry| entry.n_docs).sum();
         for entry in self.batches.iter().flatten() {
@@ -143,7 +157,10 @@ impl Ledger {
         let starts = |(edge, leak): &(Vec<f32>, Vec<f32>)| (edge.len(), leak.len()) == (n_edges, n_nodes);
         let mut entries = self.batches.iter().flatten();
         self.start.as_ref().is_none_or(starts)
-            && entries.all(|entry| entry.counts.len() == n_edges + n_nodes + graph.n_topics())
+            && entries.all(|entry| {
+                let n_shares = entry.counts.len().checked_sub(n_edges + n_nodes + graph.n_topics());
+                n_shares.is_some_and(|n| [0, graph.n_tokens()].contains(&n))
+            })
     }
 
     /// Enters the counts of a batch at a step, in place of its last ones, and makes them those of all batches that were seen.

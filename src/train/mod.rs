@@ -1,6 +1,7 @@
 //! Training: options, the epoch loop, the weight step, refinement of the graph, what it tells.
 
 mod condense;
+pub mod control;
 mod counts;
 mod event;
 mod freeze;

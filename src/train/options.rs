@@ -103,6 +103,9 @@ pub struct TrainOptions {
     /// Whether dead edges are dropped while epochs last, and topics that documents held out can do without after them.
     #[serde(default)]
     pub condense: bool,
+    /// Whether the sums of a batch are corrected by how often the corpus holds its tokens ([`control`](super::control)).
+    #[serde(default)]
+    pub control_variates: bool,
     /// Whether identical documents share one E-step.
     pub share_identical: bool,
     /// Whether a document's search begins where its last E-step ended, instead of with all topics off.
@@ -134,6 +137,7 @@ impl Default for TrainOptions {
             prior: None,
             smooth: false,
             condense: false,
+            control_variates: false,
             share_identical: true,
             keep_starts: false,
             seed: 0,

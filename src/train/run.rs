@@ -95,7 +95,11 @@ pub fn train_parts(
     on_event: &mut dyn FnMut(&Event<'_>) -> Result<()>,
 ) -> Result<Outcome> {
     // These look at single tokens, and would take unknown ones for absent.
-    for (is_asked, option) in [(options.refine.is_some(), "refine"), (options.renew.is_some(), "renew")] {
+    for (is_asked, option) in [
+        (options.refine.is_some(), "refine"),
+        (options.renew.is_some(), "renew"),
+        (options.control_variates, "control_variates"),
+    ] {
         if is_asked {
             docs.all_known(option)?;
         }

@@ -137,6 +137,7 @@ mod tests {
             edge: counts,
             leak: vec![1e-3; tokens.len() + 1],
             topic_q: vec![10.0 / n_docs],
+            share: Vec::new(),
         };
         let train = counts(tokens.iter().map(|token| token.0 / n_docs).collect());
         let held = counts(tokens.iter().map(|token| token.1 / n_docs).collect());

@@ -1,9 +1,10 @@
 //! The weight step, Eq. 17: projected and preconditioned. The only writer of weights.
 
+use super::control::Control;
 use super::counts::{Counts, Ledger, keep_first};
 use super::{Freeze, Prior, RateSchedule, Smoothing, StepRule};
 use crate::error::{Error, Result};
-use crate::estep::StepSums;
+use crate::estep::{Stats, StepSums};
 use crate::mcmc::McmcOptions;
 use crate::network::{Graph, Weights, keep};
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,8 @@ pub struct Stepper {
     freeze: Freeze,
     /// Which of the epoch's batches the next step is about.
     batch_ix: usize,
+    /// What corrects the batch's sums.
+    control: Option<Control>,
 }
 
 /// What a rule remembers from step to step.
@@ -50,6 +53,8 @@ pub struct Stepper {
 pub struct Memory {
     step: u64,
     state: Remembered,
+    /// Averages of N, L and Q that gradients are corrected by.
+    averages: Option<Counts>,
 }
 
 impl Memory {
@@ -64,6 +69,9 @@ impl Memory {
 
     /// Forgets the edges that are not marked.
     pub(super) fn keep_edges(&mut self, kept: &[bool]) {
+        if let Some(averages) = &mut self.averages {
+            keep(&mut averages.edge, kept);
+        }
         match &mut self.state {
             Remembered::Nothing => {}
             Remembered::Counts(counts) => keep(&mut counts.edge, kept),
@@ -74,12 +82,13 @@ impl Memory {
 
     /// Whether it belongs to a graph.
     pub(super) fn fits(&self, graph: &Graph) -> bool {
-        match &self.state {
+        let state_fits = match &self.state {
             Remembered::Nothing => true,
             Remembered::Counts(counts) => counts.fits(graph),
             Remembered::Ledger(ledger) => ledger.fits(graph),
             Remembered::Moments(moments) => moments.len() == graph.n_edges() + graph.n_nodes(),
-        }
+        };
+        state_fits && self.averages.as_ref().is_none_or(|averages| averages.fits(graph))
     }
 }
 
@@ -116,6 +125,7 @@ impl Stepper {
             smoothing: None,
             freeze: Freeze::default(),
             batch_ix: 0,
+            control: None,
         }
     }
 
@@ -137,6 +147,11 @@ impl Stepper {
     /// The same, for a step about this batch of the epoch's.
     pub fn of_batch(self, batch_ix: usize) -> Self {
         Self { batch_ix, ..self }
+    }
+
+    /// The same, where what is known of the corpus corrects the batch's sums; with one batch an epoch there is nothing to correct.
+    pub fn with_control(self, control: Option<Control>) -> Self {
+        Self { control: control.filter(|_| self.n_steps.0 > 1), ..self }
     }
 
     /// The step from a batch's sums, projected and rounded to f32. Fails, naming it, on a
@@ -179,12 +194,16 @@ impl Stepper {
         match self.rule {
             StepRule::Em { lambda } => self.em(graph, weights, stats, lambda),
             StepRule::Paper { rate, c, schedule } => {
+                let corrected = self.correct(graph, weights, stats);
                 let rate = rate * self.factor(schedule);
+                let stats = corrected.as_ref().unwrap_or(stats);
                 each_gradient(graph, weights, stats, |_, weight, gradient, is_edge| {
                     *weight += rate * if is_edge { c } else { 1.0 } * gradient;
                 });
             }
             StepRule::Adam { rate, schedule } => {
+                let corrected = self.correct(graph, weights, stats);
+                let stats = corrected.as_ref().unwrap_or(stats);
                 self.adam(graph, weights, stats, rate * self.factor(schedule))
             }
             StepRule::Mcmc(McmcOptions { augmentation, .. }) => {
@@ -196,15 +215,30 @@ impl Stepper {
         self.memory.step += 1;
     }
 
+    /// The sums of a batch for its gradients, corrected by those of earlier ones, where that is wanted.
+    fn correct(&mut self, graph: &Graph, weights: &Weights, stats: &Stats) -> Option<Stats> {
+        let control = self.control.as_ref()?;
+        let mut averages = Counts::of_sums(stats).with_share(control.share.clone());
+        let old = self.memory.averages.take();
+        let corrected = old.as_ref().map(|old| control.correct_sums(graph, weights, old, stats));
+        if let Some(old) = &old {
+            averages.average_with(old, self.memory.step, self.n_steps.0, self.n_docs);
+        }
+        self.memory.averages = Some(averages);
+        corrected
+    }
+
     fn factor(&self, schedule: RateSchedule) -> f64 {
         schedule.factor(self.memory.step, self.n_steps.0, self.n_steps.1)
     }
 
     /// `w = n / (Q + lambda / D)`, or smoothed, and `w0 = n_0`, with counts per document: this batch's where it is the whole
-    /// corpus, else those of several; then those of an older model are added. A topic with Q = 0 keeps its weights.
+    /// corpus, else those of several, corrected where that is wanted; then those of an older model are added. A topic with Q = 0 keeps its
+    /// weights, and so does a token that no batch has told of yet.
     fn em(&mut self, graph: &Graph, weights: &mut Weights, stats: &StepSums, lambda: f64) {
         let (n_batches, step) = (self.n_steps.0, self.memory.step);
-        let mut counts = Counts::of(weights, stats);
+        let share = self.control.as_ref().map_or_else(Vec::new, |control| control.share.clone());
+        let mut counts = Counts::of(weights, stats).with_share(share);
         let mut state = std::mem::take(&mut self.memory.state);
         let has_ledger = matches!(&state, Remembered::Ledger(ledger) if ledger.n_batches() == n_batches);
         if Ledger::is_for(self.n_docs, n_batches) && !has_ledger {
@@ -217,8 +251,14 @@ impl Stepper {
             }
             _ => {}
         }
+        let corrected = self.control.as_ref().map(|control| control.correct(graph, weights, &counts));
+        let averages = counts;
+        let counts = corrected.as_ref().unwrap_or(&averages);
+        let is_untold = |node: usize| {
+            self.control.as_ref().is_some_and(|control| control.is_untold(graph, &averages, node))
+        };
         let first = graph.n_topics();
-        for node in 0..graph.n_nodes() {
+        for node in (0..graph.n_nodes()).filter(|&node| !is_untold(node)) {
             // A token's smoothing, with what a topic of base rates would add to it.
             let smoothed = self.smoothing.as_ref().filter(|_| node >= first).map(|(smoothing, rates)| {
                 (smoothing, smoothing.base(counts.leak[node], rates[node - first]))
@@ -236,24 +276,26 @@ impl Stepper {
                 }
             }
         }
-        weights.leak.copy_from_slice(&counts.leak);
+        let mut leaks = counts.leak.clone();
         if let Some(old) = &self.prior {
-            old.add_leaks(&mut weights.leak, self.n_docs);
+            old.add_leaks(&mut leaks, self.n_docs);
         }
         if let Some((smoothing, rates)) = &self.smoothing {
-            let leaks = weights.leak[first..].iter_mut().zip(rates.iter());
+            let leaks = leaks[first..].iter_mut().zip(rates.iter());
             leaks.for_each(|(leak, &rate)| *leak = smoothing.leak(*leak, rate));
         }
+        let told = weights.leak.iter_mut().zip(leaks).enumerate().filter(|(node, _)| !is_untold(*node));
+        told.for_each(|(_, (leak, new))| *leak = new);
         self.memory.state = match state {
             Remembered::Ledger(ledger) => {
                 ledger.draw_back(weights);
                 Remembered::Ledger(ledger)
             }
-            _ => Remembered::Counts(counts),
+            _ => Remembered::Counts(averages),
         };
     }
 
-    fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &StepSums, rate: f64) {
+    fn adam(&mut self, graph: &Graph, weights: &mut Weights, stats: &Stats, rate: f64) {
         if !matches!(self.memory.state, Remembered::Moments(_)) {
             self.memory.state = Remembered::Moments(vec![[0.0; 2]; graph.n_edges() + graph.n_nodes()]);
         }
@@ -274,7 +316,7 @@ impl Stepper {
 fn each_gradient(
     graph: &Graph,
     weights: &mut Weights,
-    stats: &StepSums,
+    stats: &Stats,
     mut f: impl FnMut(usize, &mut f64, f64, bool),
 ) {
     for (at, (weight, &parent)) in weights.edge.iter_mut().zip(graph.edge_parents()).enumerate() {

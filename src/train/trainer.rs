@@ -1,6 +1,7 @@
 //! One training in progress: slices of documents, weight steps, evaluations, the best weights so far.
 
 use super::condense::Condensation;
+use super::control::Control;
 use super::counts::Counts;
 use super::smoothing::HeldOut;
 use super::state::{Best, Partial, Phase, Since, State};
@@ -62,6 +63,8 @@ pub(super) struct Trainer<'a> {
     leak_floor: f64,
     /// Rates of the tokens, where counts are smoothed.
     rates: Option<Arc<Vec<f64>>>,
+    /// Frequencies of the tokens, where they correct what batches say.
+    frequency: Option<Arc<Vec<f64>>>,
     n_batches: usize,
     n_steps: u64,
     /// The batches of an epoch in their order.
@@ -79,11 +82,14 @@ impl<'a> Trainer<'a> {
             train_docs.shuffle(&mut rng(options.seed, Stream::Shuffle(0)));
         }
         let seconds_before = state.seconds;
-        let rates = options.smooth.then(|| {
-            let frequency = token_frequency(&docs, &train_docs, state.graph.n_tokens());
-            // A token that every document has is not certain.
-            Arc::new(frequency.iter().map(|p| -(-p.min(1.0 - 1e-6)).ln_1p()).collect())
-        });
+        let corrects = options.control_variates && n_batches > 1;
+        let frequency = (options.smooth || corrects)
+            .then(|| Arc::new(token_frequency(&docs, &train_docs, state.graph.n_tokens())));
+        // A token that every document has is not certain.
+        let rate = |p: &f64| -(-p.min(1.0 - 1e-6)).ln_1p();
+        let rates = frequency.as_ref().filter(|_| options.smooth);
+        let rates = rates.map(|frequency| Arc::new(frequency.iter().map(rate).collect()));
+        let frequency = frequency.filter(|_| corrects);
         Self {
             state,
             docs,
@@ -94,6 +100,7 @@ impl<'a> Trainer<'a> {
             valid_docs,
             leak_floor,
             rates,
+            frequency,
             n_batches,
             n_steps,
             epoch: None,
@@ -271,7 +278,8 @@ impl<'a> Trainer<'a> {
             if let Some(held) = held {
                 self.fit_smoothing(Some(Counts::of(&self.state.weights, &stats)), held)?;
             }
-            let mut stepper = self.stepper().of_batch(batch.ix);
+            let control = self.control(batch.docs);
+            let mut stepper = self.stepper().of_batch(batch.ix).with_control(control);
             let stepped = stepper.step(&self.state.graph, &mut self.state.weights, &stats);
             (self.state.memory, self.state.prior) = (stepper.memory, stepper.prior);
             stepped?;
@@ -338,6 +346,13 @@ impl<'a> Trainer<'a> {
         stepper.memory = std::mem::take(&mut self.state.memory);
         stepper.prior = self.state.prior.take();
         stepper
+    }
+
+    /// What corrects the sums of the training documents at these places, where that is wanted.
+    fn control(&self, places: Range<usize>) -> Option<Control> {
+        let frequency = self.frequency.clone()?;
+        let share = token_frequency(&self.docs, &self.train_docs[places], frequency.len());
+        Some(Control { frequency, share })
     }
 
     /// Documents as items, identical ones joined if they may be.
@@ -463,7 +478,11 @@ impl<'a> Trainer<'a> {
         let sums = self.held_sums()?;
         let bound = self.has_valid().then(|| sums.elbo_mean());
         if self.smooths() {
-            let train = self.state.memory.counts(&self.state.graph);
+            let State { graph, weights, memory, .. } = &self.state;
+            let train = memory.counts(graph).map(|counts| match self.control(0..0) {
+                Some(control) => control.correct(graph, weights, &counts),
+                None => counts,
+            });
             self.fit_smoothing(train, sums)?;
         }
         Ok(bound)

@@ -51,6 +51,8 @@ fn every_option_runs_and_is_written_to_the_config() {
         ("--valid 0.25", ("/options/valid", json!(0.25))),
         ("--keep-starts", ("/options/keep_starts", json!(true))),
         ("--batch full", ("/options/keep_starts", json!(false))),
+        ("--batch 50 --control-variates", ("/options/control_variates", json!(true))),
+        ("--control-variates=false", ("/options/control_variates", json!(false))),
         ("--patience 2", ("/options/patience", json!(2))),
         ("--eval-every 2", ("/options/eval_every", json!(2))),
         ("--seed 18446744073709551615", ("/options/seed", json!(u64::MAX))),

@@ -70,6 +70,10 @@ pub(in crate::cli) struct TrainingArgs {
     /// documents held out can do without [default: true where the network is chosen and neither --anchors nor --exclude is given, else false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     condense: Option<bool>,
+    /// Correct what each batch says of a token by how often the corpus has it (control variates): less noise where batches are small.
+    /// Nothing to correct with --batch full
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    control_variates: Option<bool>,
     /// Rate of the paper's step or Adam [default: 0.001 paper, 0.02 adam]
     #[arg(long, value_name = "RHO")]
     rate: Option<f64>,
@@ -294,6 +298,7 @@ impl TrainingArgs {
                 None => usual.smooth && is_em && self.lambda.is_none(),
             },
             condense: self.condense.unwrap_or(usual.condense && is_em && self.freeze.is_empty()),
+            control_variates: self.control_variates.unwrap_or(usual.control_variates),
             share_identical: !self.no_share,
             keep_starts: self.keep_starts,
             seed,

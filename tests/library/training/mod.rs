@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod condensed;
+mod control;
 mod endings;
 mod frozen;
 mod kept;

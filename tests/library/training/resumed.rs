@@ -110,6 +110,21 @@ fn mini_batches_full_batches_and_every_rule_go_on_as_if_never_stopped() {
 }
 
 #[test]
+fn corrected_sums_go_on_as_if_never_stopped() {
+    let control_variates = true;
+    let data = Data::tiny(200);
+    for rule in [EM, PAPER, ADAM] {
+        check(&data, TrainOptions { control_variates, ..options(rule, BatchSize::Docs(60), 3) }, 1);
+    }
+    let more =
+        TrainOptions { smooth: true, condense: true, valid: 0.2, ..options(EM, BatchSize::Docs(60), 6) };
+    check(&data, TrainOptions { control_variates, ..more }, 3);
+    let refine = RefineOptions { first_epochs: 2, epochs: 1, rounds: 1, ..RefineOptions::default() };
+    let more = TrainOptions { refine: Some(refine), ..options(EM, BatchSize::Docs(60), 2) };
+    check(&data, TrainOptions { control_variates, ..more }, 9);
+}
+
+#[test]
 fn kept_starts_go_on_as_if_never_stopped() {
     let data = Data::tiny(200);
     for batch in [BatchSize::Docs(60), BatchSize::Full] {
@@ -132,8 +147,9 @@ fn smoothing_and_condensing_go_on_as_if_never_stopped() {
 #[test]
 fn large_batches_go_on_as_if_never_stopped() {
     let data = of_six_words(31_000);
-    for smooth in [false, true] {
-        let options = TrainOptions { valid: 0.01, smooth, ..options(EM, BatchSize::Docs(10_200), 2) };
+    for (smooth, control_variates) in [(false, false), (true, false), (true, true)] {
+        let batch = BatchSize::Docs(10_200);
+        let options = TrainOptions { valid: 0.01, smooth, control_variates, ..options(EM, batch, 2) };
         check(&data, options, 1);
     }
 }

@@ -24,6 +24,18 @@ fn the_same_seed_gives_the_same_bits_on_1_2_and_8_threads() {
 }
 
 #[test]
+fn corrected_sums_have_the_same_bits_on_1_and_8_threads() {
+    let data = Data::tiny(3_000);
+    for step in [EM, ADAM] {
+        let run = |n_threads| {
+            let options = TrainOptions { control_variates: true, ..options(step, BatchSize::Docs(500), 3) };
+            bits(&on_threads(n_threads, || data.train(options)).weights)
+        };
+        assert_eq!(run(1), run(8), "{step:?}");
+    }
+}
+
+#[test]
 fn identical_documents_may_share_an_e_step() {
     let data = Data::tiny(1_000);
     // A fixed number of alternations: rounding must not decide when a document stops.
