@@ -350,6 +350,8 @@ impl TrainOptions {
             "`step` mcmc goes on with every document's chain and searches for nothing; leave out `keep_starts`"
         } else if self.estep.clamp > 0 {
             "`step` mcmc samples all topics and clamps none; leave out `clamp`, and evaluate the model with it"
+        } else if self.control_variates {
+            "`control_variates` correct sums of q, and `step` mcmc has samples; leave out one of the two"
         } else {
             return Ok(());
         };

@@ -5,8 +5,9 @@ use crate::support::{Folder, keys, number, text, theme_docs};
 use serde_json::{Value, json};
 
 /// Models with options for a few small documents.
-const MODELS: [(&str, &str, &str); 5] = [
+const MODELS: [(&str, &str, &str); 6] = [
     ("mixture --components 4", "mixture", "exact"),
+    ("spn --min-rows 20", "spn", "exact"),
     ("lda --topics 4", "bernoulli-lda", "bound"),
     ("lda --likelihood multinomial --topics 4 --batch 20", "lda", "bound"),
     ("hdp --topics 6 --sticks 3 --batch 20", "hdp", "bound"),
@@ -50,7 +51,7 @@ fn every_model_trains_scores_and_describes() {
         assert!((number(&evaluated["score_mean"]) - mean).abs() < 1e-9, "{model}");
         // What is scored is said, and independent words stand beside scores of the same thing only.
         let comparable = evaluated["score_of"].is_null();
-        assert_eq!(comparable, ["mixture", "bernoulli-lda"].contains(name), "{model}");
+        assert_eq!(comparable, ["mixture", "spn", "bernoulli-lda"].contains(name), "{model}");
         assert_eq!(evaluated["baseline_mean"].is_null(), !comparable, "{model}");
 
         let inferred = folder.result(&format!("infer {run} docs.jsonl -o out.jsonl --threshold 0"));
@@ -212,6 +213,45 @@ fn the_bound_of_bernoulli_lda_lies_below_its_estimate() {
 }
 
 #[test]
+fn tokens_given_others_and_documents_drawn() {
+    let folder = with_documents();
+    for model in ["mixture --components 4 --smoothing 0.1", "spn --min-rows 20"] {
+        let name = model.split(' ').next().expect("a name");
+        folder.run(&format!("baseline {model} docs.jsonl -o {name} -q"));
+        let result = folder.result(&format!("baseline query {name} --given ball=1,song=0"));
+        let p = |token: &str| number(&result["tokens"][token]["p"]);
+        let before = |token: &str| number(&result["tokens"][token]["before"]);
+        assert!(p("goal") > 0.6 && p("oven") < 0.1, "{name}: {result}");
+        assert!((before("goal") - 0.2).abs() < 0.05, "{name}: {result}");
+        assert_eq!(result["given"], json!({"ball": true, "song": false}));
+        assert!(result["tokens"]["ball"].is_null());
+        assert!(folder.stdout(&format!("baseline query {name} --given ball=1 --top 3")).lines().count() == 4);
+        // Documents drawn have the frequencies that were asked for.
+        folder.run(&format!("baseline sample {name} --docs 2000 --given ball=1,song=0 -o drawn.jsonl -q"));
+        let drawn = folder.json_lines("drawn.jsonl");
+        let share = |token: &str| {
+            let has = |doc: &&Value| doc["tokens"].to_string().contains(&format!("\"{token}\""));
+            drawn.iter().filter(has).count() as f64 / 2000.0
+        };
+        assert_eq!((share("ball"), share("song")), (1.0, 0.0), "{name}");
+        for token in ["goal", "team", "oven", "band"] {
+            // Five standard errors.
+            let error = 5.0 * (p(token) * (1.0 - p(token)) / 2000.0).sqrt() + 1e-3;
+            assert!((share(token) - p(token)).abs() < error, "{name} {token}: {} {}", share(token), p(token));
+        }
+        let again = folder.stdout(&format!("baseline sample {name} --docs 3 --seed 4"));
+        assert_eq!(again, folder.stdout(&format!("baseline sample {name} --docs 3 --seed 4")));
+        folder.fails(&format!("baseline query {name} --given ball=2"), 2, &["1 or 0"]);
+        folder.fails(&format!("baseline query {name} --given bal=1"), 2, &["no such token"]);
+        folder.fails(&format!("baseline query {name} --given ball=1,ball=0"), 2, &["give one of them"]);
+    }
+    folder.run("baseline nmf --topics 2 docs.jsonl -o nmf -q");
+    folder.fails("baseline query nmf", 2, &["nmf cannot answer queries"]);
+    folder.fails("baseline sample nmf", 2, &["nmf cannot draw"]);
+    folder.fails("baseline query docs.jsonl", 2, &["no baseline"]);
+}
+
+#[test]
 fn what_cannot_be_is_refused_and_leaves_no_folder() {
     let folder = with_documents();
     folder.write("empty.jsonl", "");
@@ -228,6 +268,8 @@ fn what_cannot_be_is_refused_and_leaves_no_folder() {
         ("mixture --format svmlight", &["none is given"]),
         ("lda docs.jsonl --batch 10", &["--likelihood multinomial"]),
         ("hdp docs.jsonl --kappa 7", &["kappa"]),
+        ("spn docs.jsonl --p-value 2", &["p_value"]),
+        ("spn docs.jsonl --spn-fit best", &["--spn-fit"]),
         ("nmf unknown.jsonl --unlisted unknown", &["unknown values", "baseline nmf"]),
     ] {
         folder.fails(&format!("baseline {arguments} -o run"), 2, parts);
