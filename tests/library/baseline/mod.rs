@@ -1,3 +1,4 @@
 //! Models to compare with.
+#![allow(clippy::unwrap_used)]
 
 mod spn;
