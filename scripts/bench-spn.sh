@@ -2,7 +2,7 @@
 # Sum-product networks beside SPFlow: scripts/bench-spn.sh TRAIN.csv.gz ROWS.csv.gz. Learns a network from a table of zeros and ones, and
 # evaluates the same network on the same rows with both, on one thread: rows per CPU-second, and the largest difference of a log-likelihood.
 # Installs SPFlow from PyPI in a folder of its own.
-#   ROWS_OTHER=200    rows that SPFlow evaluates at most
+#   ROWS_OTHER=2000   rows that SPFlow evaluates at most
 #   SPFLOW=0.0.48     another version of it
 #   PYTHON=python3    the Python to use
 set -euo pipefail

@@ -8,11 +8,10 @@
 //!
 //! or open a cluster of their own where that is better by `lambda` nats a token: a prior of exp(-lambda C V).
 
+use super::best_of;
 use super::table::Table;
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
 const SMOOTHING: f64 = 0.1;
 const PASSES: usize = 4;
@@ -22,16 +21,7 @@ const NONE: u32 = u32::MAX;
 /// The cluster of every row, of the best of `restarts` starts.
 pub(super) fn clusters(table: &Table, penalty: f64, restarts: usize, seed: u64) -> Vec<u32> {
     let logs = Logs::up_to(table.n_rows);
-    let runs: Vec<(f64, Vec<u32>)> = (0..restarts as u64)
-        .into_par_iter()
-        .map(|restart| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(restart);
-            run(table, penalty, &logs, &mut rng)
-        })
-        .collect();
-    let best = runs.into_iter().reduce(|best, run| if run.0 > best.0 { run } else { best });
-    best.map_or_else(|| vec![0; table.n_rows], |(_, clusters)| clusters)
+    best_of(restarts, seed, |rng| run(table, penalty, &logs, rng))
 }
 
 /// log(n + a), and log(n + 2 a), of whole numbers.

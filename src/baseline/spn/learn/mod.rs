@@ -23,7 +23,8 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::rng::{Stream, rng};
 use pairs::{Entropies, chi_square_quantile, components};
-use rand::Rng;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 use table::Table;
@@ -114,6 +115,18 @@ pub(super) fn learn(
         tasks = next;
     }
     tree.finish(n_tokens)
+}
+
+/// The clusters of the best of some starts, each with a random stream of its own; of equals the first, so that threads decide nothing.
+fn best_of(restarts: usize, seed: u64, run: impl Fn(&mut ChaCha8Rng) -> (f64, Vec<u32>) + Sync) -> Vec<u32> {
+    let start = |restart: u64| {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(restart);
+        run(&mut rng)
+    };
+    let runs: Vec<(f64, Vec<u32>)> = (0..restarts as u64).into_par_iter().map(start).collect();
+    let best = runs.into_iter().reduce(|best, run| if run.0 > best.0 { run } else { best });
+    best.expect("`restarts` is at least one").1
 }
 
 impl Learner<'_> {

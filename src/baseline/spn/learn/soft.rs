@@ -6,12 +6,11 @@
 //!
 //! A row costs its present (and its unknown) tokens: log p = const_c + sum of log-odds.
 
+use super::best_of;
 use super::table::Table;
 use crate::numeric::f64::log_sum_exp;
 use rand::RngExt;
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 
 /// Rows that every probability is smoothed by.
 const SMOOTHING: f64 = 0.1;
@@ -23,17 +22,7 @@ const TOLERANCE: f64 = 1e-3;
 
 /// The cluster of every row, of the best of `restarts` starts.
 pub(super) fn clusters(table: &Table, n_clusters: usize, restarts: usize, seed: u64) -> Vec<u32> {
-    let runs: Vec<(f64, Vec<u32>)> = (0..restarts as u64)
-        .into_par_iter()
-        .map(|restart| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(restart);
-            run(table, n_clusters, &mut rng)
-        })
-        .collect();
-    // The first of equals, so that threads decide nothing.
-    let best = runs.into_iter().reduce(|best, run| if run.0 > best.0 { run } else { best });
-    best.map_or_else(|| vec![0; table.n_rows], |(_, clusters)| clusters)
+    best_of(restarts, seed, |rng| run(table, n_clusters, rng))
 }
 
 struct Mixture {

@@ -88,8 +88,8 @@ impl Table {
         let known = self.has_unknown.then(|| {
             let mut known = vec![u64::MAX; n_words * self.n_tokens];
             set(&mut known, &self.unknown);
-            // Bits behind the last row are zero in `present`, so what is here does not matter but for counts of known rows.
-            if self.n_rows % 64 != 0 {
+            // No row is known behind the last.
+            if !self.n_rows.is_multiple_of(64) {
                 let last = (1u64 << (self.n_rows % 64)) - 1;
                 known.iter_mut().skip(n_words - 1).step_by(n_words).for_each(|word| *word &= last);
             }
