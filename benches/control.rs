@@ -100,7 +100,7 @@ impl Bench<'_> {
             }
             let points = (0..self.n_pieces()).map(|at| mean(curves.iter().map(|curve| curve[at])));
             let shown: Vec<String> = points.clone().map(|(mean, _)| format!("{mean:>8.4}")).collect();
-            let (_, deviation) = points.last().expect("a point");
+            let (_, deviation) = points.clone().next_back().expect("a point");
             let corrected = if control_variates { "yes" } else { "no" };
             println!("{name:>5} {batch:>6} {corrected:>9} {cpu:>9.2} {} ± {deviation:.4}", shown.join(" "));
         }

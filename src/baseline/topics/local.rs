@@ -37,6 +37,10 @@ pub trait Local: Sized + Clone + PartialEq + std::fmt::Debug + Send + Sync {
     const LOGS: bool;
 
     /// Checks the options and begins.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`](crate::Error::Usage) for options that make no sense.
     fn start(options: &Self::Options) -> Result<Self>;
 
     /// The shared ones of the options.
@@ -58,6 +62,10 @@ pub trait Local: Sized + Clone + PartialEq + std::fmt::Debug + Send + Sync {
     }
 
     /// Takes its arrays out again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`](crate::Error::Usage) where they are missing or out of range: a damaged file.
     fn load(&mut self, _tensors: &mut Tensors) -> Result<()> {
         Ok(())
     }

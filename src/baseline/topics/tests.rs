@@ -16,7 +16,7 @@ use rand::RngExt;
 fn corpus() -> Corpus {
     let mut random = rng(9, Stream::SynthNetwork);
     Corpus::from_tokens((0..150).map(|doc| {
-        let p = |token: u32| if token as usize % 3 == doc % 3 || token % 3 == 0 { 0.5 } else { 0.1 };
+        let p = |token: u32| if token as usize % 3 == doc % 3 || token.is_multiple_of(3) { 0.5 } else { 0.1 };
         (0..9).filter(|&token| random.random::<f64>() < p(token)).collect::<Vec<_>>()
     }))
 }
@@ -82,16 +82,23 @@ fn running_means_are_those_of_documents_with_the_word() {
         let known = Known::of(&training.docs, training.train, 9);
         let mut control = Control::new(3, 9);
         control.learn(&sums, &known, 1.0);
-        for (word, n, phi) in sums.words() {
-            assert!((n - known.counts[word as usize]).abs() < 1e-9, "{n}");
-            for (mean, phi) in control.mean_of(word).iter().zip(phi) {
-                assert!((mean - phi / n).abs() < 1e-12, "{mean}, not {}", phi / n);
+        let assert_means = |control: &Control| {
+            for (word, n, phi) in sums.words() {
+                assert!((n - known.counts[word as usize]).abs() < 1e-9, "{n}");
+                for (mean, phi) in control.mean_of(word).iter().zip(phi) {
+                    assert!((mean - phi / n).abs() < 1e-12, "{mean}, not {}", phi / n);
+                }
             }
-        }
+        };
+        assert_means(&control);
         // Nothing was known when the batch came; the second time, h is the mean of g given the word.
         assert_eq!(control.coefficient(0), 0.0);
         control.learn(&sums, &known, 1.0);
         (0..3).for_each(|topic| assert!((control.coefficient(topic) - 1.0).abs() < 1e-12));
+        assert_means(&control);
+        // The same documents again change no mean, whatever the rate.
+        control.learn(&sums, &known, 0.3);
+        assert_means(&control);
     });
 }
 
