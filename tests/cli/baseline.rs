@@ -215,7 +215,7 @@ fn the_bound_of_bernoulli_lda_lies_below_its_estimate() {
 #[test]
 fn tokens_given_others_and_documents_drawn() {
     let folder = with_documents();
-    for model in ["mixture --components 4 --smoothing 0.1", "spn --min-rows 20"] {
+    for model in ["mixture --components 12 --smoothing 0.1", "spn --min-rows 20"] {
         let name = model.split(' ').next().expect("a name");
         folder.run(&format!("baseline {model} docs.jsonl -o {name} -q"));
         let result = folder.result(&format!("baseline query {name} --given ball=1,song=0"));
@@ -261,7 +261,7 @@ fn what_cannot_be_is_refused_and_leaves_no_folder() {
     );
     for (arguments, parts) in [
         ("mixture --components 0 docs.jsonl", &["--components", "0"][..]),
-        ("mixture --smoothing -1 docs.jsonl", &["--smoothing"]),
+        ("mixture --smoothing 0 docs.jsonl", &["--smoothing", "above 0"]),
         ("mixture docs.jsonl --valid 0.5 --test 0.5", &["--valid", "--test"]),
         ("mixture docs.jsonl --epochs 0", &["--epochs"]),
         ("mixture empty.jsonl", &["no documents"]),
