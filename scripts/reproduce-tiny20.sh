@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Reproduces Table 2, Fig. 4 and Fig. 5 of Ji et al. 2019 on tiny 20 newsgroups: scripts/reproduce-tiny20.sh DATA
 # DATA is a folder with tiny20.svm.gz (a document a line) and vocab.txt (a word a line). Writes docs/tiny20.md,
-# docs/fig4-c-sweep.svg and docs/fig5-accuracy.svg; runs and splits stay in target/reproduce-tiny20/. About 25 minutes on two cores.
+# docs/fig4-c-sweep.svg and docs/fig5-accuracy.svg; runs and splits stay in target/reproduce-tiny20/. Without Fig. 5 about 20 minutes on two
+# cores; Fig. 5 chooses C 135 times by cross-validation, which takes hours (estimated from one: 1 to 2 CPU-minutes each).
 # NOISYOR=path/to/noisyor takes that program instead of building one. Fig. 5 makes a Python environment below target/ (side-by-side.sh).
 set -euo pipefail
 if [ $# -ne 1 ] || ! [ -r "$1/tiny20.svm.gz" ] || ! [ -r "$1/vocab.txt" ]; then

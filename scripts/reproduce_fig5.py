@@ -47,7 +47,7 @@ def chosen_penalty(features, labels, seed):
     for penalty in PENALTIES:
         right = 0.0
         for held in range(FOLDS):
-            svm = LinearSvm(penalty, 200).fit(features[fold != held], labels[fold != held])
+            svm = LinearSvm(penalty).fit(features[fold != held], labels[fold != held])
             right += svm.score(features[fold == held], labels[fold == held]) * (fold == held).mean()
         if right > best[0] + SAME:
             best = (right, penalty)
