@@ -3,7 +3,7 @@
 
 graph PEER.json OUT    the graph without its weights, and with the weights that Dedieu et al. start from
 plot OUT FILE.svg      the bound against epochs for the paper's step, for each rate and c
-table OUT SECONDS      the bounds of the test parts beside the published ones, and the accuracies of labels, as Markdown
+table OUT SECONDS      the bounds of the test parts beside the published ones, as Markdown
 """
 import json
 import math
@@ -94,7 +94,7 @@ def table(out, seconds):
     def mean(values):
         return f"{statistics.mean(values):.2f} ± {2 * statistics.stdev(values):.2f}"
 
-    print("# tiny20: Table 2, Fig. 4 and Fig. 5 of Ji et al.\n")
+    print("# tiny20: Table 2 and Fig. 4 of Ji et al.\n")
     print("`scripts/reproduce-tiny20.sh DATA` writes this page and its figure ([reproduce the papers](reproduce.md)).\n")
     print("| tiny20, test part, nats a document | `local` | `tail` | `full` | log-likelihood | seconds (CPU-seconds) a split |\n|---|---|---|---|---|---|")
     for name, local, full, likelihood in PUBLISHED:
@@ -120,25 +120,6 @@ def table(out, seconds):
         " log-likelihoods are sums over the configurations that a sampler met, which are lower bounds.\n"
         "\n![The bound against epochs for several c](fig4-c-sweep.svg)\n"
         "\n*Fig. 4 of Ji et al.: the factor c on the rate of edges, here for two rates, beside the closed-form EM step.*"
-    )
-    accuracies(out, mean)
-
-
-def accuracies(out, mean):
-    """Fig. 5: labels guessed from what models say of documents, and the scores of Bernoulli LDA."""
-    found, names = json.load(open(f"{out}/accuracy.json")), dict(ROWS) | {"words": "the 100 words themselves"}
-    print("\n![Accuracy of labels against topics of Bernoulli LDA](fig5-accuracy.svg)\n")
-    print("*Fig. 5 of Ji et al.: labels of the test part from topic probabilities, by linear SVMs.*\n")
-    print("| features | accuracy, standardised within documents | accuracy, raw | held-out bound |\n|---|---|---|---|")
-    for row, forms in found.items():
-        score, name = "", names.get(row, f"Bernoulli LDA, {row.removeprefix('lda-')} topics")
-        if row.startswith("lda-"):
-            score = mean([json.load(open(f"{out}/{row}-{seed}/score.json"))["score_mean"] for seed in range(5)])
-        cells = [f"{statistics.mean(forms[form]):.3f} ± {2 * statistics.stdev(forms[form]):.3f}" if form in forms else "" for form in ("standardised", "raw")]
-        print(f"| **{name}** | {' | '.join(cells)} | {score} |")
-    print(
-        "\nOne linear SVM a label (squared hinge), C from 2^-6 to 2^6 by five-fold cross-validation on the training part. The paper's figure has no"
-        " numbers; it says that LDA is best at K = 4 or 5 and below every noisy-OR variant. With K = 2 standardising leaves one bit."
     )
 
 

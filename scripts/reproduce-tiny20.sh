@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Reproduces Table 2, Fig. 4 and Fig. 5 of Ji et al. 2019 on tiny 20 newsgroups: scripts/reproduce-tiny20.sh DATA
-# DATA is a folder with tiny20.svm.gz (a document a line) and vocab.txt (a word a line). Writes docs/tiny20.md,
-# docs/fig4-c-sweep.svg and docs/fig5-accuracy.svg; runs and splits stay in target/reproduce-tiny20/. Without Fig. 5 about 20 minutes on two
-# cores; Fig. 5 chooses C 135 times by cross-validation, which takes hours (estimated from one: 1 to 2 CPU-minutes each).
-# NOISYOR=path/to/noisyor takes that program instead of building one. Fig. 5 makes a Python environment below target/ (side-by-side.sh).
+# Reproduces Table 2 and Fig. 4 of Ji et al. 2019 on tiny 20 newsgroups: scripts/reproduce-tiny20.sh DATA
+# DATA is a folder with tiny20.svm.gz (a document a line) and vocab.txt (a word a line). Writes docs/tiny20.md and
+# docs/fig4-c-sweep.svg; runs and splits stay in target/reproduce-tiny20/. About 20 minutes on two cores.
+# NOISYOR=path/to/noisyor takes that program instead of building one.
 set -euo pipefail
 if [ $# -ne 1 ] || ! [ -r "$1/tiny20.svm.gz" ] || ! [ -r "$1/vocab.txt" ]; then
     echo "usage: $0 DATA, a folder with tiny20.svm.gz and vocab.txt" >&2
@@ -33,13 +32,7 @@ score() { # ROW SEED MODEL: the three bounds of the test part, and its log-likel
             > "$out/$1-$2/$bound.json"
     done
     "$noisyor" eval "$3" "$out/split-$2/test.corpus" --likelihood=5 --backend cpu --quiet --json > "$out/$1-$2/likelihood.json"
-    features "$1" "$2" "$3"
     echo "split $2: $1 done after $SECONDS s"
-}
-features() { # ROW SEED MODEL: topic probabilities of both parts
-    for part in train test; do
-        "$noisyor" infer "$3" "$out/split-$2/$part.corpus" --threshold 0 --quiet -o "$out/$1-$2/$part.npz"
-    done
 }
 on_graph() { train "$@" --graph "$out/graph.json"; }
 
@@ -59,25 +52,12 @@ fixed() {
     on_graph em "$1" --batch full --epochs 100 --patience 0
 }
 
-# Fig. 5: Bernoulli LDA of so many topics, for the accuracy of labels.
-bernoulli_lda() { # SEED
-    for topics in 2 3 4 5 6 7 8 9; do
-        local run=$out/lda-$topics-$1
-        { time "$noisyor" baseline lda "$out/split-$1/train.corpus" -o "$run" --topics "$topics" --likelihood bernoulli --valid 0.1 \
-            --seed "$1" --quiet 2>&3; } 3>&2 2> "$run.times"
-        "$noisyor" eval "$run" "$out/split-$1/test.corpus" --quiet --json > "$run/score.json"
-        features "lda-$topics" "$1" "$run"
-        echo "split $1: Bernoulli LDA of $topics topics done after $SECONDS s"
-    done
-}
-
 "$noisyor" corpus "$data/tiny20.svm.gz" --vocab "$data/vocab.txt" --quiet -o "$out/tiny20.corpus"
 python3 -B scripts/reproduce-tiny20.py graph tests/golden/tiny20_peer.json "$out"
 for seed in 0 1 2 3 4; do
     "$noisyor" corpus split "$out/tiny20.corpus" --test 0.3 --seed "$seed" --quiet -o "$out/split-$seed"
     fixed "$seed"
     learned "$seed"
-    bernoulli_lda "$seed"
 done
 
 # Fig. 4: full batches, the bound of the held-out 30 % against epochs. Nothing is chosen by it.
@@ -95,9 +75,8 @@ for rate in 0.001 0.01; do
     done
 done
 python3 -B scripts/reproduce-tiny20.py plot "$out" docs/fig4-c-sweep.svg
-NOISYOR=$noisyor source scripts/side-by-side.sh
-"${python[@]}" scripts/reproduce_fig5.py "$out" docs/fig5-accuracy.svg
 python3 -B scripts/reproduce-tiny20.py table "$out" "$SECONDS" | tee docs/tiny20.md
 
-# Table 2 with all rows, MCMC included, and the curve of MCMC in Fig. 6: docs/table2.md.
+# Table 2 with all rows, MCMC included, and the curve of MCMC in Fig. 6: docs/table2.md. Labels, Fig. 5: docs/fig5.md.
 NOISYOR=$noisyor scripts/table2.sh "$data"
+NOISYOR=$noisyor scripts/fig5.sh "$data"

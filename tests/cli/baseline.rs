@@ -268,7 +268,7 @@ fn what_cannot_be_is_refused_and_leaves_no_folder() {
         ("mixture --format svmlight", &["none is given"]),
         ("lda docs.jsonl --batch 10", &["--likelihood multinomial"]),
         ("hdp docs.jsonl --kappa 7", &["kappa"]),
-        ("spn docs.jsonl --p-value 2", &["p_value"]),
+        ("spn docs.jsonl --p-value 2", &["--p-value", "is 2"]),
         ("spn docs.jsonl --spn-fit best", &["--spn-fit"]),
         ("nmf unknown.jsonl --unlisted unknown", &["unknown values", "baseline nmf"]),
     ] {

@@ -146,11 +146,11 @@ impl SpnOptions {
     /// [`Error::Usage`] with the option, its value and its range.
     pub fn check(self) -> Result<Self> {
         let real = |name: &str, value: f64, range: std::ops::RangeInclusive<f64>| {
-            let told = || format!("`{name}` is {value}; give {} to {}", range.start(), range.end());
+            let told = || format!("`{name}` is {value}; give {:?} to {:?}", range.start(), range.end());
             if range.contains(&value) { Ok(()) } else { Err(Error::Usage(told())) }
         };
         let whole = |name: &str, value: usize, range: std::ops::RangeInclusive<usize>| {
-            let told = || format!("`{name}` is {value}; give {} to {}", range.start(), range.end());
+            let told = || format!("`{name}` is {value}; give {:?} to {:?}", range.start(), range.end());
             if range.contains(&value) { Ok(()) } else { Err(Error::Usage(told())) }
         };
         real("smoothing", self.smoothing, 0.0..=1e6)?;
