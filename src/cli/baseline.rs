@@ -38,7 +38,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum BaselineCommand {
     #[command(flatten)]
-    Train(ModelArgs),
+    Train(Box<ModelArgs>),
     Query(query::QueryArgs),
     Sample(query::SampleArgs),
 }
