@@ -1,8 +1,9 @@
 //! What the fuzz targets share: what must hold of every input, whatever its bytes.
 
+use noisyor::baseline::load_baseline;
 use noisyor::corpus::read::{Column, Columns, OnFault, Reader, Tokens, open_stream};
 use noisyor::corpus::{
-    Corpus, Df, Document, Format, IngestOptions, ReadOptions, WordOptions, check, ingest_reader, load_vocab,
+    Corpus, Df, Document, Format, IngestOptions, ReadOptions, WordOptions, align, check, ingest_reader, load_vocab,
     native,
 };
 use noisyor::monitor::Monitor;
@@ -258,4 +259,15 @@ fn text(bytes: &[u8], words: WordOptions, vocab: Option<Vec<String>>) -> Option<
     ingest_reader(name(), reader, &options, &mut corpus, &Monitor::default()).ok()?;
     let named = corpus.token_names().is_some();
     Some((corpus, named))
+}
+
+/// The model of a baseline: whatever is loaded can score a document.
+pub fn baseline(bytes: &[u8]) {
+    let mut file = NamedTempFile::new().expect("a file");
+    file.write_all(bytes).expect("room");
+    let Ok(trained) = load_baseline(file.path()) else { return };
+    let corpus = Corpus::from_tokens([vec![], vec![0, 2]]);
+    let alignment = align(&corpus, &trained.names.tokens);
+    let _ = trained.model.scores(&alignment.docs(&corpus), &[0, 1]);
+    let _ = trained.model.features(&alignment.docs(&corpus), &[0, 1]);
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bernoulli_lda;
+mod damage;
 mod mixture;
 mod spn;
 mod topics;
