@@ -47,14 +47,14 @@ pub fn baseline_file(path: &Path) -> Result<Option<PathBuf>> {
 
 /// The bytes of a model file.
 pub(super) fn format(model: &dyn Model, tokens: &[String], training: &str) -> Result<Vec<u8>> {
-    let Tensors { facts, arrays } = model.tensors();
+    let Tensors { facts, arrays } = model.tensors().finished();
     let metadata = json!({
         "facts": facts, "format": FORMAT, "model": model.name(), "tokens": json!(tokens).to_string(), "training": training,
         "version": VERSION,
     });
-    let kept = || arrays.iter().filter(|(name, _)| !name.starts_with("state_"));
     // Eight-byte numbers first: every tensor is then aligned.
-    let (wide, narrow): (Vec<_>, Vec<_>) = kept().partition(|(_, array)| matches!(array, Array::F64(..)));
+    let is_wide = |(_, array): &(&String, &Array)| matches!(array, Array::F64(..));
+    let (wide, narrow): (Vec<_>, Vec<_>) = arrays.iter().partition(is_wide);
     let tensors = wide.into_iter().chain(narrow).map(|(name, array)| match array {
         Array::F64(shape, values) => {
             let data = values.iter().flat_map(|x| x.to_le_bytes()).collect();

@@ -404,7 +404,7 @@ impl State {
             _ => true,
         };
         if is_best {
-            self.best = Some((evaluation.clone(), self.model.clone()));
+            self.best = Some((evaluation.clone(), self.model.clone().finished()));
         }
         self.patience.count(valid_score, patience);
         Ok(evaluation)

@@ -79,6 +79,12 @@ impl Tensors {
         }
     }
 
+    /// Without what only further passes need.
+    pub(super) fn finished(mut self) -> Self {
+        self.arrays.retain(|name, _| !name.starts_with("state_"));
+        self
+    }
+
     /// Whether there is such an array: those of a state are not in every file.
     pub fn has(&self, name: &str) -> bool {
         self.arrays.contains_key(name)

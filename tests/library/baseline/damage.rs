@@ -35,8 +35,8 @@ fn flipped_bits_and_files_cut_short_do_not_panic() {
     let folder = tempfile::tempdir().unwrap();
     for options in models {
         let name = options.name();
-        let config =
-            BaselineConfig { epochs: 2, ..BaselineConfig::new(CorpusSource::new(Place::Memory), options) };
+        let mut config = BaselineConfig::new(CorpusSource::new(Place::Memory), options);
+        config.epochs = 2;
         let path = folder.path().join(name);
         let mut run =
             BaselineRun::prepare(config, Some(&path), Some(corpus()), Arc::default(), &mut ()).unwrap();
