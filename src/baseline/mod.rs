@@ -19,6 +19,7 @@ mod record;
 mod run;
 mod scoring;
 pub mod spn;
+mod state;
 mod tensors;
 mod topics;
 
@@ -34,7 +35,8 @@ pub use nmf::{Factors, Nmf, NmfOptions};
 pub use options::ModelOptions;
 pub use page::baseline_page;
 pub use record::BaselineRecord;
-pub use run::{BaselineChanges, BaselineOutcome, BaselineRun, Evaluation};
+pub use run::{BaselineChanges, BaselineOutcome, BaselineRun};
 pub use scoring::{describe, estimates, mean_score, scores};
+pub use state::Evaluation;
 pub use tensors::Tensors;
 pub use topics::{Completion, Local, Svi, SviOptions, Variance, completion};

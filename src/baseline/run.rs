@@ -5,7 +5,8 @@
 use super::config::BaselineConfig;
 use super::file::format;
 use super::scoring::{mean_score, refuse_unknown};
-use super::{Model, ModelOptions, Pass, Score, Tensors, Training};
+use super::state::{Evaluation, State};
+use super::{Model, ModelOptions, Training};
 use crate::corpus::{
     Alignment, Baseline, Corpus, Docs, Parts, Place, Verifying, align, known_share, reading_warnings,
     token_frequency,
@@ -18,53 +19,13 @@ use crate::run::{
     staged, token_names,
 };
 use crate::sealed::Seal;
-use crate::train::{Ended, Patience};
-use serde::{Deserialize, Serialize};
+use crate::train::Ended;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Goes up whenever [`State`] or what a model holds changes.
 const SEAL: Seal = Seal { magic: *b"noisyorB", version: 1, what: "a checkpoint of a baseline" };
-
-/// One evaluation: a line of `metrics.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
-    /// Parameter steps taken.
-    pub step: u64,
-    /// Passes over the training documents.
-    pub epoch: f64,
-    /// Wall time since the start.
-    pub seconds: f64,
-    /// What the scores are.
-    pub score: Score,
-    /// Mean score of the training documents, each as the model was when it met it.
-    pub train_score: Option<f64>,
-    /// Mean score of the validation documents.
-    pub valid_score: Option<f64>,
-    /// Training documents per second since the last evaluation.
-    pub docs_per_s: f64,
-}
-
-impl Evaluation {
-    /// What the best model is chosen by; none if no document is held out.
-    fn judged_by(&self) -> Option<f64> {
-        self.valid_score
-    }
-}
-
-/// Where training stands after a pass.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    passes: u32,
-    step: u64,
-    seconds: f64,
-    converged: bool,
-    model: Tensors,
-    best: Option<(Evaluation, Tensors)>,
-    patience: Patience,
-}
 
 /// What may be different when a run is resumed. What is none stays as it was.
 #[derive(Debug, Clone, Default)]
@@ -356,68 +317,5 @@ impl BaselineRun {
             let compare = || Baseline::among_told(&frequency(part), &told(), &known, parts.train.len());
             (!part.is_empty()).then(compare)
         })
-    }
-}
-
-impl State {
-    fn of(model: &dyn Model) -> Self {
-        Self {
-            passes: 0,
-            step: 0,
-            seconds: 0.0,
-            converged: false,
-            model: model.tensors(),
-            best: None,
-            patience: Patience::default(),
-        }
-    }
-
-    /// The next state; on an error this one stays.
-    fn advance(
-        &mut self,
-        model: &mut dyn Model,
-        training: &Training<'_>,
-        patience: u32,
-    ) -> Result<Evaluation> {
-        let begun = Instant::now();
-        let Pass { train_score, steps, converged } = model.pass(training, self.passes)?;
-        let seconds = begun.elapsed().as_secs_f64();
-        let valid_score = mean_score(model, &training.docs, training.valid, training.monitor)?;
-        let evaluation = Evaluation {
-            step: self.step + steps,
-            epoch: f64::from(self.passes + 1),
-            seconds: self.seconds + begun.elapsed().as_secs_f64(),
-            score: model.score(),
-            train_score,
-            valid_score,
-            docs_per_s: training.train.len() as f64 / seconds.max(1e-9),
-        };
-        if let Some(bad) = [train_score, valid_score].into_iter().flatten().find(|score| !score.is_finite()) {
-            return Err(Error::Numeric(format!("the score after pass {} is {bad}", self.passes + 1)));
-        }
-        self.passes += 1;
-        (self.step, self.seconds, self.converged) = (evaluation.step, evaluation.seconds, converged);
-        self.model = model.tensors();
-        let is_best = match (&self.best, evaluation.judged_by()) {
-            (Some((best, _)), Some(now)) => best.judged_by().is_none_or(|best| now > best),
-            // Without documents held out the last is taken for the best.
-            _ => true,
-        };
-        if is_best {
-            self.best = Some((evaluation.clone(), self.model.clone().finished()));
-        }
-        self.patience.count(valid_score, patience);
-        Ok(evaluation)
-    }
-}
-
-impl Evaluation {
-    /// In words.
-    pub fn line(&self) -> String {
-        let mut line = format!("epoch {:.0}", self.epoch);
-        for (what, score) in [("train", self.train_score), ("held out", self.valid_score)] {
-            line += &score.map_or(String::new(), |score| format!("  {what} {score:.4}"));
-        }
-        format!("{line} [{}]  {:.0} documents/s", self.score, self.docs_per_s)
     }
 }
