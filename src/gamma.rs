@@ -1,6 +1,6 @@
 //! The gamma function's logarithm and its derivatives, for Dirichlet distributions. Arguments are above 0.
 //!
-//! Below [`FAR`] the recurrence `G(x + 1) = x G(x)` moves the argument up; from there on Stirling's series has an error below 1e-15.
+//! Below `FAR` the recurrence `G(x + 1) = x G(x)` moves the argument up; from there on Stirling's series has an error below 1e-15.
 
 /// Where the series begin.
 const FAR: f64 = 12.0;

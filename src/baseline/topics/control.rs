@@ -8,7 +8,7 @@
 //! ```
 //!
 //! has the mean of gbar and less variance. `a_k = sum_v Cov(g, h) / sum_v Var(h)` over documents, where n_dv is 0 or 1 with mean
-//! f_v = c_v / D, so Cov = (1 - f_v) E[gh] and Var = (1 - f_v) E[h^2]. Both phib and a come from earlier batches: given them, the corrected
+//! f_v = c_v / D, so `Cov = (1 - f_v) E[gh]` and `Var = (1 - f_v) E[h^2]`. Both phib and a come from earlier batches: given them, the corrected
 //! gradient is unbiased.
 
 use super::lambda::Known;
@@ -55,7 +55,7 @@ impl Control {
         }
     }
 
-    /// `sum_v n_v phib_v^k` for numbers of words: h of a document, or E[h] of all.
+    /// `sum_v n_v phib_v^k` for numbers of words: h of a document, or `E[h]` of all.
     pub(super) fn total(&self, words: impl Iterator<Item = (u32, f64)>, out: &mut [f64]) {
         out.fill(0.0);
         for (word, n) in words {

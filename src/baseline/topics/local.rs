@@ -15,7 +15,7 @@ pub struct Found {
     pub(in crate::baseline) score: f64,
     /// phi_v^k: the share of each topic in each of its words, word by word.
     pub(in crate::baseline) phi: Vec<f64>,
-    /// E[theta_k], its shares of topics.
+    /// `E[theta_k]`, its shares of topics.
     pub(in crate::baseline) theta: Vec<f64>,
     /// What `targets` counts of documents, topic by topic; nothing where there are none.
     pub(in crate::baseline) counts: Vec<f64>,

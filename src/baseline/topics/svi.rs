@@ -86,7 +86,7 @@ impl<L: Local> Svi<L> {
         &self.options
     }
 
-    /// E[beta_k] of one topic: the probability of every word.
+    /// `E[beta_k]` of one topic: the probability of every word.
     pub fn topic(&self, topic: usize) -> Vec<f64> {
         let mut theta = vec![0.0; self.lambda.n_topics()];
         theta[topic] = 1.0;
