@@ -62,6 +62,9 @@ fn every_model_trains_scores_and_describes() {
             assert_eq!(keys(row), ["doc", "features", "score"]);
             assert!((number(&row["score"]) - score).abs() < 1e-12, "{model}");
         }
+        // The page has the words of topics, where a model has such.
+        folder.run(&format!("report {run} -q"));
+        assert_eq!(folder.text(&format!("{run}/report.html")).contains("ball"), *name != "spn", "{model}");
         // Documents of one theme are alike, and others are not.
         let strongest = |doc: usize| {
             let features = rows[doc]["features"].as_object().expect("features");

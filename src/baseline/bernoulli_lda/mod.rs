@@ -20,6 +20,7 @@ mod sample;
 
 pub use options::BernoulliLdaOptions;
 
+use super::model::most_telling;
 use super::topics::{Membership, Prior, Until, cells, n_of, names, shares, within};
 use super::{Model, Pass, Score, Tensors, Training};
 use crate::corpus::{Docs, token_frequency};
@@ -197,6 +198,16 @@ impl Model for BernoulliLda {
 
     fn feature_names(&self) -> Vec<String> {
         names(self.options.topics)
+    }
+
+    /// By `p log(p / q)`, q being the mean over topics.
+    fn top_tokens(&self, feature: usize, n: usize) -> Vec<(u32, f64)> {
+        let mut mean = vec![0.0; self.n_tokens];
+        let share = 1.0 / self.options.topics as f64;
+        for topic in self.b.chunks_exact(self.n_tokens.max(1)) {
+            mean.iter_mut().zip(topic).for_each(|(mean, p)| *mean += share * p);
+        }
+        most_telling(&self.b[feature * self.n_tokens..][..self.n_tokens], &mean, n)
     }
 
     fn features(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f32> {

@@ -7,6 +7,7 @@ use super::rows::Rows;
 use super::step::Step;
 use super::sums::Sums;
 use super::{cells, n_of, names, within};
+use crate::baseline::model::most_telling;
 use crate::baseline::{Model, Pass, Score, Tensors, Training};
 use crate::corpus::Docs;
 use crate::error::{Error, Result};
@@ -180,6 +181,13 @@ impl<L: Local> Model for Svi<L> {
 
     fn feature_names(&self) -> Vec<String> {
         names(self.lambda.n_topics())
+    }
+
+    /// By `p log(p / q)`, q being the mean over topics.
+    fn top_tokens(&self, feature: usize, n: usize) -> Vec<(u32, f64)> {
+        let n_topics = self.lambda.n_topics();
+        let mean = self.lambda.mix(&vec![1.0 / n_topics as f64; n_topics]);
+        most_telling(&self.topic(feature), &mean, n)
     }
 
     fn features(&self, docs: &Docs<'_>, doc_ixs: &[u32]) -> Vec<f32> {
