@@ -1,6 +1,6 @@
 //! The gamma function's logarithm and its derivatives, for Dirichlet distributions. Arguments are above 0.
 //!
-//! Below `FAR` the recurrence `G(x + 1) = x G(x)` moves the argument up; from there on Stirling's series has an error below 1e-15.
+//! Below `FAR` the recurrence `G(x + 1) = x G(x)` moves the argument up; from there on Stirling's series is good to 1e-15 of its value.
 
 /// Where the series begin.
 const FAR: f64 = 12.0;
@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn known_values() {
-        let close = |a: f64, b: f64| assert!((a - b).abs() <= 4e-15 * b.abs().max(1.0), "{a} is not {b}");
+        // Below 12, terms of about 20 cancel, each good to 2e-15.
+        let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-14 * b.abs().max(1.0), "{a} is not {b}");
         close(ln_gamma(0.5), std::f64::consts::PI.sqrt().ln());
         close(ln_gamma(1.0), 0.0);
         close(ln_gamma(2.0), 0.0);
