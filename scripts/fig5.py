@@ -23,10 +23,10 @@ SAME = 1e-12
 # (folder, name, colour): networks; Bernoulli LDA is a curve.
 NETWORKS = [
     ("default", "default network", "#264653"),
-    ("learned-tail", "learned graph of 44 topics and 707 edges, `tail`", "#1b6ca8"),
-    ("learned-local", "the same, `local`", "#8e5ea2"),
+    ("learned-tail", "learned graph, `tail`", "#1b6ca8"),
+    ("learned-local", "learned graph, `local`", "#8e5ea2"),
     ("em-tail", "Dedieu et al.'s graph, `tail`", "#2a9d8f"),
-    ("em-local", "the same, `local`", "#c9a227"),
+    ("em-local", "Dedieu et al.'s graph, `local`", "#c9a227"),
 ]
 LDA_COLOUR, GREY = "#e76f51", "#888"
 WIDTH, HEIGHT, LOW, HIGH = 720, 460, 0.3, 0.9
@@ -87,7 +87,8 @@ def page(found, splits):
         return f"{statistics.mean(values):.{digits}f}{spread}"
 
     print("# tiny20: Fig. 5 of Ji et al.\n")
-    print("`scripts/fig5.sh DATA` writes this page and its figure ([reproduce the papers](reproduce.md)).\n")
+    more = "" if splits == 5 else f" --splits {splits}"
+    print(f"`scripts/fig5.sh DATA{more}` writes this page and its figure ([reproduce the papers](reproduce.md)).\n")
     print("![Accuracy of labels against topics of Bernoulli LDA](fig5-accuracy.svg)\n")
     print("| features | accuracy, standardised within documents | accuracy, raw | test bound |\n|---|---|---|---|")
     for row, forms in found.items():
@@ -97,7 +98,7 @@ def page(found, splits):
     print(
         f"\nMeans ± two standard deviations over {splits} 70/30 splits. One linear SVM a label (squared hinge), C from 2^-6 to 2^6 by five-fold"
         " cross-validation on the training part. The paper's figure has no numbers; it says that LDA is best at K = 4 or 5 and below every"
-        " noisy-OR variant. With K = 2 standardising leaves one bit."
+        " noisy-OR variant. With K = 2 standardising leaves one bit. Learned graphs have at most 44 topics and 707 edges."
     )
 
 
@@ -113,7 +114,7 @@ def plot(found, file):
         panel.dots(points, colour, 3)
         return points[-1][1], colour, name
 
-    lines = [curve("standardised", LDA_COLOUR, "Bernoulli LDA"), curve("raw", GREY, "the same, raw features")]
+    lines = [curve("standardised", LDA_COLOUR, "Bernoulli LDA"), curve("raw", GREY, "Bernoulli LDA, raw features")]
     for row, name, colour in NETWORKS:
         level = statistics.mean(found[row]["standardised"])
         panel.curve([(TOPICS[0], level), (TOPICS[-1], level)], colour, 1.6)
