@@ -23,10 +23,12 @@ use std::sync::OnceLock;
 const RENEWALS: u32 = 5;
 /// A pass that gains less, in nats a document, is the last.
 const TOLERANCE: f64 = 1e-4;
-/// Smoothing of the first iteration, so that components differ little, and of later ones where none is given. EM that is smoothed as documents
-/// held out ask for lets most components die.
+/// Smoothing of the first iteration, so that components differ little, and of later ones where none is given: at most, and no more than the
+/// documents of a component. EM that is smoothed as documents held out ask for lets most components die.
 const FIRST_SMOOTHING: f64 = 20.0;
 const EM_SMOOTHING: f64 = 5.0;
+/// A token that no document of the training part holds is taken to be in this many of them, and one that all hold to be absent from as many.
+const UNSEEN_DOCS: f64 = 0.1;
 /// Smoothing of scores to choose from.
 const LADDER: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
 
@@ -101,8 +103,9 @@ impl MixtureModel {
         let mut counts = data.counts(n);
         let all: Vec<usize> = (0..n).collect();
         data.count_seeds(&mut counts, &all, &mut rng(seed, Stream::Mixture));
-        let smoothing = options.smoothing.unwrap_or(FIRST_SMOOTHING);
-        let frequency = data.frequency().to_vec();
+        let smoothing = options.smoothing.unwrap_or_else(|| em_smoothing(0, train.len(), n));
+        let least = UNSEEN_DOCS / train.len().max(1) as f64;
+        let frequency: Vec<f64> = data.frequency().iter().map(|p| p.clamp(least, 1.0 - least)).collect();
         let mixture = smoothed(&counts, smoothing, &frequency);
         let is_given = options.smoothing.is_some();
         Ok(Self { is_given, counts: Some(counts), ..Self::of(mixture, smoothing) })
@@ -282,11 +285,9 @@ impl Model for MixtureModel {
         let Some(mut counts) = self.counts.take() else {
             return Err(Error::Usage("a finished mixture has no counts to go on from".into()));
         };
-        let smoothing = match (self.is_given, number) {
-            (true, _) => self.smoothing,
-            (false, 0) => FIRST_SMOOTHING,
-            (false, _) => EM_SMOOTHING,
-        };
+        let n_components = self.mixture.n_components();
+        let usual = em_smoothing(number, training.train.len(), n_components);
+        let smoothing = if self.is_given { self.smoothing } else { usual };
         let mut mixture = smoothed(&counts, smoothing, &self.mixture.frequency);
         let climbed = train.expect(&mut mixture, smoothing, &mut scores, &mut counts)?;
         let gain = self.climbed.map(|before| climbed - before);
@@ -294,11 +295,11 @@ impl Model for MixtureModel {
         let renewed = self.n_renewals < RENEWALS && train.renew_counts(&mut counts, &mut random);
         self.n_renewals += u32::from(renewed);
         // A component that begins anew may cost something at first, and so may another smoothing.
-        self.climbed = (!renewed && smoothing != FIRST_SMOOTHING).then_some(climbed);
+        self.climbed = (!renewed && (number > 0 || self.is_given)).then_some(climbed);
         if !self.is_given && !valid.is_empty() {
             self.smoothing = self.choose_smoothing(&counts, &data(valid), &mut scores)?;
         } else if !self.is_given {
-            self.smoothing = EM_SMOOTHING;
+            self.smoothing = smoothing;
         }
         self.mixture = smoothed(&counts, self.smoothing, &mixture.frequency);
         (self.counts, self.tables) = (Some(counts), OnceLock::new());
@@ -394,4 +395,10 @@ fn smoothed(counts: &Counts, smoothing: f64, frequency: &[f64]) -> Mixture {
     };
     counts.maximise(&Pseudo::like_all(smoothing, frequency), &mut mixture);
     mixture
+}
+
+/// Smoothing of an iteration where none is given.
+fn em_smoothing(number: u32, n_docs: usize, n_components: usize) -> f64 {
+    let most = if number == 0 { FIRST_SMOOTHING } else { EM_SMOOTHING };
+    (n_docs as f64 / n_components as f64).clamp(1.0, most)
 }

@@ -118,7 +118,13 @@ impl BaselineRun {
         config.patience = changes.patience.unwrap_or(config.patience);
         config.checkpoints = changes.checkpoints.unwrap_or(config.checkpoints);
         config.check()?;
-        let state = checkpoint.map(|(_, checkpoint)| checkpoint.state);
+        let state: Option<State> = checkpoint.map(|(_, checkpoint)| checkpoint.state);
+        if let Some(State { passes, .. }) = state.as_ref().filter(|state| state.passes > config.epochs) {
+            let asked = config.epochs;
+            return Err(Error::Usage(format!(
+                "`epochs` is {asked}, and the run has {passes} behind it; give more"
+            )));
+        }
         let message = match &state {
             Some(State { passes, seconds, .. }) => {
                 format!("resuming {} after {passes} epochs and {seconds:.0} s of training", path.display())

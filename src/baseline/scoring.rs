@@ -66,8 +66,13 @@ pub fn estimates(
     let mut estimates = Vec::with_capacity(doc_ixs.len());
     let run = |doc_ixs: &[u32]| model.estimates(docs, doc_ixs, draws, seed);
     in_blocks(docs, doc_ixs, monitor, run, |_, block| {
-        let none =
-            || Error::Usage(format!("{} has no estimate beside its {} scores", model.name(), model.score()));
+        let none = || {
+            Error::Usage(format!(
+                "{} has no estimate beside its {} scores; lda of Bernoulli likelihood has",
+                model.name(),
+                model.score()
+            ))
+        };
         estimates.extend(block.ok_or_else(none)?);
         Ok(())
     })?;

@@ -97,7 +97,7 @@ impl RunFolder {
         let config_path = path.join("config.json");
         if !path.join(CHECKPOINTS).is_dir() && !config_path.is_file() {
             return Err(Error::Usage(format!(
-                "{} is no run folder: it has neither checkpoints nor config.json; give one that 'train' made",
+                "{} is no run folder: it has neither checkpoints nor config.json; give one that 'train' or 'baseline' made",
                 path.display()
             )));
         }

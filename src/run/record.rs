@@ -57,8 +57,10 @@ pub fn read_config(path: &Path) -> Result<RunConfig> {
 pub(crate) fn read_config_text(path: &Path) -> Result<(String, PathBuf)> {
     let file = path.join("config.json");
     if !file.is_file() {
-        let message =
-            format!("{} is no run folder: it has no config.json; give one that 'train' made", path.display());
+        let message = format!(
+            "{} is no run folder: it has no config.json; give one that 'train' or 'baseline' made",
+            path.display()
+        );
         return Err(Error::Usage(message));
     }
     let bytes = files::read(&file, MAX_CONFIG)?;

@@ -4,7 +4,9 @@ use super::backend::BackendOptions;
 use super::config::{CheckpointRule, RunConfig};
 use super::folder::{Found, RunFolder};
 use super::observer::{Level, Observer};
+use super::record::read_config_text;
 use super::start::Start;
+use crate::baseline::BaselineConfig;
 use crate::corpus::Place;
 use crate::error::{Error, Result};
 use crate::network::fingerprint;
@@ -80,6 +82,12 @@ impl Changes {
 impl Resumed {
     /// Opens the run's folder.
     pub(super) fn open(run: &Path, changes: Changes, observer: &mut dyn Observer) -> Result<Self> {
+        // Checkpoints of a baseline are of another kind, and not damaged.
+        if let Ok((text, file)) = read_config_text(run)
+            && serde_json::from_str(&text).is_ok_and(|config| BaselineConfig::is_one(&config))
+        {
+            RunConfig::from_json(&text, &file)?;
+        }
         let (folder, Found { config: (config, config_path), checkpoint, damaged }) = RunFolder::open(run)?;
         let mut config = RunConfig::from_json(&config, &config_path)?;
         for damage in &damaged {

@@ -98,7 +98,7 @@ pub fn train_parts(
     for (is_asked, option) in [
         (options.refine.is_some(), "refine"),
         (options.renew.is_some(), "renew"),
-        (options.control_variates, "control_variates"),
+        (options.control_variates, "`control_variates`"),
     ] {
         if is_asked {
             docs.all_known(option)?;

@@ -283,7 +283,10 @@ fn what_cannot_be_is_refused_and_leaves_no_folder() {
     folder.fails("baseline --epochs 3", 2, &["--resume"]);
     folder.run("baseline mixture docs.jsonl --components 3 -o run -q");
     folder.fails("baseline mixture docs.jsonl -o run", 2, &["not empty", "--resume"]);
-    folder.fails("train --resume run", 2, &["run of a baseline"]);
+    folder.fails("baseline --resume run --epochs 1", 2, &["--epochs is 1", "behind it"]);
+    folder.fails("baseline sample run -o run/config.json", 2, &["would be replaced"]);
+    folder.fails("baseline query missing", 3, &["missing"]);
+    folder.fails("train --resume run", 2, &["run of a baseline", "--resume"]);
     folder.fails("topics run", 2, &["this is a baseline, no network"]);
     folder.fails("plan run docs.jsonl", 2, &[]);
     folder.write("docs.jsonl", theme_docs().replace("ball", "bat"));

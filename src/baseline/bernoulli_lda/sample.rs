@@ -19,11 +19,11 @@ use rand_chacha::ChaCha8Rng;
 
 /// Factors of a likelihood that are multiplied before a logarithm is taken: each is 1e-6 at least.
 const AT_ONCE: usize = 32;
-/// Draws at least: one of each proposal.
-const LEAST_DRAWS: usize = 3;
+/// Every proposal has as many draws: only then weights against their equal mixture are unbiased.
+const PROPOSALS: usize = 3;
 
 impl BernoulliLda {
-    /// log p of each of these documents by so many draws (three at least), and its standard error. p is unbiased; its logarithm is lower
+    /// log p of each of these documents by so many draws (rounded up to a multiple of three), and its standard error. p is unbiased; its logarithm is lower
     /// in the mean, by about half the squared error. The call uses one thread; an estimate depends on its document's number alone.
     pub fn estimate(&self, docs: &Docs<'_>, doc_ixs: &[u32], draws: usize, seed: u64) -> Vec<(f64, f64)> {
         let mut document = Membership::default();
@@ -40,7 +40,8 @@ impl BernoulliLda {
                 let theta: Vec<f64> = log_theta.iter().map(|log| log.exp()).collect();
                 document.log_likelihood(&theta, AT_ONCE) + density(1) - mixture
             };
-            let weights: Vec<f64> = (0..draws.max(LEAST_DRAWS)).map(weight).collect();
+            let weights: Vec<f64> =
+                (0..draws.next_multiple_of(PROPOSALS).max(PROPOSALS)).map(weight).collect();
             let mean = mean_of_weights(&weights);
             (mean.log, mean.se)
         };

@@ -11,7 +11,7 @@ pub(in crate::baseline) fn check_range(option: &str, value: f64, (least, most): 
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(Error::Usage(format!("`{option}` is {value}; give a number from {least} to {most}")))
+    Err(Error::Usage(format!("`{option}` is {value:?}; give a number from {least:?} to {most:?}")))
 }
 
 /// Whether all numbers of an array are within a closed range.

@@ -52,7 +52,8 @@ pub fn completion(
         )));
     }
     if model.predictive(&[]).is_none() {
-        return Err(Error::Usage(format!("the model `{}` does not predict words from others", model.name())));
+        let message = format!("{} does not predict words from others; lda, hdp and nmf do", model.name());
+        return Err(Error::Usage(message));
     }
     let of_doc = |&doc_ix: &u32| {
         let mut random = rng(seed, Stream::HeldOut(u64::from(doc_ix)));

@@ -1,7 +1,7 @@
 //! `noisyor baseline query` and `sample`: tokens given others, and documents drawn from a model.
 
 use crate::cli::Common;
-use crate::cli::common::print;
+use crate::cli::common::{print, tame};
 use crate::cli::corpus_args::refuse_overwriting;
 use anyhow::Result;
 use noisyor::baseline::{Trained, baseline_file, load_baseline};
@@ -57,6 +57,7 @@ struct OfModel {
 impl OfModel {
     /// The model, and the given tokens by number.
     fn load(&self) -> LibResult<(Trained, Vec<(u32, bool)>)> {
+        std::fs::metadata(&self.model).map_err(|e| Error::io(&self.model, e))?;
         let Some(file) = baseline_file(&self.model)? else {
             let message = "this is no baseline; give the folder of a run of 'noisyor baseline', or its model";
             return Err(Error::input(&self.model, None, message));
@@ -119,12 +120,14 @@ pub(super) fn query(args: &QueryArgs, common: &Common) -> Result<()> {
     for &token in shown {
         text += &format!("{:width$}  {:9.5}  {:9.5}\n", names[token], p[token], before[token]);
     }
-    print(text)
+    print(tame(&text))
 }
 
 pub(super) fn sample(args: &SampleArgs, common: &Common) -> Result<()> {
     if let Some(output) = &args.output {
-        refuse_overwriting(output, [&args.of.model, &args.of.model.join("model.safetensors")])?;
+        let of_run =
+            ["model.safetensors", "config.json", "metrics.jsonl"].map(|name| args.of.model.join(name));
+        refuse_overwriting(output, of_run.iter().chain([&args.of.model]))?;
     }
     let (trained, given) = args.of.load()?;
     let drawn = trained.model.sample(&given, args.docs, args.seed)?;

@@ -27,28 +27,27 @@ pub(super) fn report(
     let BaselineOutcome { model, evaluation, ended, test_score, independent: [of_valid, of_test] } = outcome;
     let facts = &config.run;
     let (valid, train) = (evaluation.valid_score, evaluation.train_score);
+    // Independent words are a model of the same thing only where every token is scored.
+    let comparable = model.score_of().is_none();
     if common.json {
         let result = json!({
             "run": folder, "model": folder.join("model.safetensors"), "baseline": model.name(), "ended": ended.in_words(),
             "score": model.score(), "score_of": model.score_of(), "parameters": model.n_parameters(), "metrics": evaluation,
             "held_out_docs": facts.valid_docs, "test_docs": facts.test_docs, "test_score": test_score,
-            "baseline_mean": of_valid.map(|independent| independent.mean),
-            "test_baseline_mean": of_test.map(|independent| independent.mean),
+            "baseline_mean": of_valid.filter(|_| comparable).map(|independent| independent.mean),
+            "test_baseline_mean": of_test.filter(|_| comparable).map(|independent| independent.mean),
         });
         return print(format_args!("{result}\n"));
     }
     let what = score_in_words(model.score(), model.score_of());
     let mut text = format!("{}: {} parameters\n", model.name(), grouped(model.n_parameters() as f64));
-    // Independent words are a model of the same thing only where every token is scored.
-    let comparable = model.score_of().is_none();
     if let Some(valid) = valid {
         text +=
             &format!("held out: {what} {valid:.4} nats a document, over {} documents\n", facts.valid_docs);
-        if let Some(train) = train {
-            text +=
-                &format!("of the training documents {train:.4}: {:.4} above those held out\n", train - valid);
-        }
         text += &of_valid.filter(|_| comparable).map_or(String::new(), |of| of.describe(valid) + "\n");
+    }
+    if let Some(train) = train {
+        text += &format!("training documents, each as the model was when it met it: {train:.4}\n");
     }
     if let Some(test) = *test_score {
         let n_test = facts.test_docs;

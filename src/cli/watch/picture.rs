@@ -68,7 +68,11 @@ fn figures(run: &Watched) -> Vec<String> {
         lines.push(format!("best held out {bound:.4} at epoch {:.2}, step {}", best.epoch, best.step));
     }
     let (docs, edges) = (grouped(last.docs_per_s), grouped(last.edges_per_s));
-    lines.push(format!("{docs} documents/s, {edges} edges/s; {} edges", grouped(last.n_edges as f64)));
+    lines.push(match last.n_edges {
+        // A baseline has no graph.
+        0 => format!("{docs} documents/s"),
+        n => format!("{docs} documents/s, {edges} edges/s; {} edges", grouped(n as f64)),
+    });
     let left = run.left().map_or(String::new(), |left| format!(", {left}"));
     lines.push(format!("{standing}; trained for {}{left}", short_time(last.seconds)));
     lines

@@ -112,6 +112,17 @@ fn keeps_to_what_every_model_does() {
     assert_damage_is_seen(&model, &arrays, BernoulliLda::load);
 }
 
+/// Proposals take turns, and weights are against their equal mixture.
+#[test]
+fn every_proposal_has_as_many_draws() {
+    let data = three_topics(50);
+    let model = BernoulliLda::start(&BernoulliLdaOptions::default(), &data.training(0)).unwrap();
+    let docs = data.alignment.docs(&data.corpus);
+    let estimate = |draws| model.estimate(&docs, &[0, 1], draws, 7);
+    assert_eq!(estimate(4), estimate(6));
+    assert_ne!(estimate(4), estimate(3));
+}
+
 #[test]
 fn training_climbs_and_ends() {
     let data = three_topics(1500);

@@ -182,6 +182,30 @@ fn smoothing_is_chosen_by_documents_held_out() {
 }
 
 #[test]
+fn tokens_that_training_never_saw_are_rare_and_not_impossible() {
+    let data = Data::of((0..200u32).map(|doc| if doc < 150 { vec![doc % 2] } else { vec![doc % 2, 2] }), 3);
+    let (train, valid) = (&data.train[..120], &data.train[120..150]);
+    let training = Training { train, valid, ..data.training(1) };
+    let mut model = start(&training).unwrap();
+    pass(&mut model, &training, 0..5);
+    // A tenth of a document in 120, log 1200, shared out among components: far from the 27 nats of the least probability.
+    let scores = model.scores(&data.alignment.docs(&data.corpus), &[0, 150]);
+    let cost = scores[0] - scores[1];
+    assert!((7.0..13.0).contains(&cost), "{cost}");
+}
+
+#[test]
+fn many_components_of_few_documents_still_learn() {
+    let data = three_topics(120);
+    let options = MixtureOptions { components: 60, smoothing: None };
+    let mut model = MixtureModel::start(&options, &data.training(2)).unwrap();
+    let first = model.pass(&data.training(2), 0).unwrap().train_score.unwrap();
+    pass(&mut model, &data.training(2), 1..10);
+    let last = model.pass(&data.training(2), 10).unwrap().train_score.unwrap();
+    assert!(last > first + 0.5, "{first} {last}");
+}
+
+#[test]
 fn options_and_damage_are_refused() {
     for (components, smoothing) in [(0, None), (2, Some(0.0)), (2, Some(f64::NAN)), (2, Some(-1.0))] {
         assert!(matches!(MixtureOptions { components, smoothing }.check(), Err(Error::Usage(_))));
