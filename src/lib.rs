@@ -21,6 +21,8 @@
 //! | find the topics of documents | [`infer::run`], [`infer::Inference`] |
 //! | estimate likelihoods, bound them by sampling | [`likelihood::estimate`], [`mcmc::bounds`] |
 //! | find the topics of cases with certainty, with unknown tokens | [`posterior`]: [`posterior::Engine`] |
+//! | train another model on the same documents, to compare with | [`baseline`]: [`baseline::BaselineRun`], [`baseline::Model`] |
+//! | sample topics | [`mcmc`] |
 //! | learn the parameters of a two-layer network without inference | [`moments`]: [`moments::Schedule`], [`moments::estimate()`] |
 //! | tell what was learned | [`report::topic_tree`], [`explain::Explainer`] |
 //!
