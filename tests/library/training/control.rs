@@ -331,5 +331,5 @@ fn unknown_tokens_are_refused() {
     let options = TrainOptions { control_variates: true, ..options(EM, BatchSize::Docs(2), 1) };
     let error = data.train_on(options, &Monitor::default(), &mut |_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("1 of 10 documents have unknown values"), "{error}");
-    assert!(error.to_string().contains("'control_variates'"), "{error}");
+    assert!(error.to_string().contains("`control_variates`"), "{error}");
 }
