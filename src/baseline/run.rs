@@ -7,16 +7,13 @@ use super::file::format;
 use super::scoring::{mean_score, refuse_unknown};
 use super::state::{Evaluation, State};
 use super::{Model, ModelOptions, Training};
-use crate::corpus::{
-    Alignment, Baseline, Corpus, Docs, Parts, Place, Verifying, align, known_share, reading_warnings,
-    token_frequency,
-};
+use crate::corpus::{Alignment, Baseline, Corpus, Docs, Parts, Place, Verifying, align, reading_warnings};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::monitor::Monitor;
 use crate::run::{
-    CheckpointRule, Found, Keeper, Level, Observer, RunFolder, Stage, read_corpus, refuse_other_corpus,
-    staged, token_names,
+    CheckpointRule, Found, Keeper, Level, Observer, RunFolder, Stage, independent_words, read_corpus,
+    refuse_other_corpus, staged, token_names,
 };
 use crate::sealed::Seal;
 use crate::train::Ended;
@@ -306,22 +303,10 @@ impl BaselineRun {
             Err(Error::Interrupted) => (None, Ended::Interrupted),
             scored => (scored?, ended),
         };
-        let independent = self.independent();
+        let independent = independent_words(&docs, &self.parts, self.tokens.len());
         self.config.run.ended = Some(ended.in_words().to_owned());
         self.config.run.test_score = test_score;
         self.folder.write_config(&self.config)?;
         Ok(BaselineOutcome { model, evaluation, ended, test_score, independent })
-    }
-
-    /// Independent words, of the documents held out and of the test part, where there are any.
-    fn independent(&self) -> [Option<Baseline>; 2] {
-        let (docs, n_tokens, parts) = (self.docs(), self.tokens.len(), &self.parts);
-        let frequency = |doc_ixs: &[u32]| token_frequency(&docs, doc_ixs, n_tokens);
-        let known = frequency(&parts.train);
-        [&parts.valid, &parts.test].map(|part| {
-            let told = || known_share(&docs, part, n_tokens);
-            let compare = || Baseline::among_told(&frequency(part), &told(), &known, parts.train.len());
-            (!part.is_empty()).then(compare)
-        })
     }
 }

@@ -26,13 +26,6 @@ pub struct Evaluation {
     pub docs_per_s: f64,
 }
 
-impl Evaluation {
-    /// What the best model is chosen by; none if no document is held out.
-    fn judged_by(&self) -> Option<f64> {
-        self.valid_score
-    }
-}
-
 /// Where training stands after a pass.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
@@ -84,8 +77,8 @@ impl State {
         self.passes += 1;
         (self.step, self.seconds, self.converged) = (evaluation.step, evaluation.seconds, converged);
         self.model = model.tensors();
-        let is_best = match (&self.best, evaluation.judged_by()) {
-            (Some((best, _)), Some(now)) => best.judged_by().is_none_or(|best| now > best),
+        let is_best = match (&self.best, evaluation.valid_score) {
+            (Some((best, _)), Some(now)) => best.valid_score.is_none_or(|best| now > best),
             // Without documents held out the last is taken for the best.
             _ => true,
         };

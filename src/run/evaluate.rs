@@ -1,11 +1,10 @@
 //! What is computed of a trained network: the bound of its test part, and what to compare it with.
 
-use super::inputs::Inputs;
 use super::observer::{Level, Observer, Stage, staged};
 use super::source::NetworkSource;
 use super::start::{Start, Working};
 use super::{Run, Trained};
-use crate::corpus::{Baseline, Docs, Place, align, known_share, sample_network, token_frequency};
+use crate::corpus::{Baseline, Docs, Parts, Place, align, known_share, sample_network, token_frequency};
 use crate::error::{Error, Result};
 use crate::estep::Stats;
 use crate::infer;
@@ -50,7 +49,7 @@ impl Run {
         };
         let test_elbo = evaluation.elbo(network, inputs.docs(), &inputs.parts.test)?;
         let interrupted = evaluation.interrupted;
-        let baselines = baselines(inputs, network.graph.n_tokens());
+        let baselines = independent_words(&inputs.docs(), &inputs.parts, network.graph.n_tokens());
         Ok(Figures { reference: (what, reference_elbo), test_elbo, baselines, interrupted })
     }
 
@@ -106,13 +105,12 @@ pub fn estep_summary(stats: &Stats) -> String {
 }
 
 /// Independent words, of the documents held out and of the test part, where there are any.
-fn baselines(inputs: &Inputs, n_tokens: usize) -> [Option<Baseline>; 2] {
-    let frequency = |doc_ixs: &[u32]| token_frequency(&inputs.docs(), doc_ixs, n_tokens);
-    let parts = &inputs.parts;
+pub(crate) fn independent_words(docs: &Docs<'_>, parts: &Parts, n_tokens: usize) -> [Option<Baseline>; 2] {
+    let frequency = |doc_ixs: &[u32]| token_frequency(docs, doc_ixs, n_tokens);
     let known = frequency(&parts.train);
     [&parts.valid, &parts.test].map(|part| {
         let is_there = !part.is_empty();
-        let told = || known_share(&inputs.docs(), part, n_tokens);
+        let told = || known_share(docs, part, n_tokens);
         is_there.then(|| Baseline::among_told(&frequency(part), &told(), &known, parts.train.len()))
     })
 }

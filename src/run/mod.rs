@@ -42,6 +42,7 @@ pub use backend::{Backend, BackendOptions};
 pub use checkpoint::Checkpoint;
 pub use config::{CheckpointRule, RunConfig, RunFacts};
 pub use documents::RunDocs;
+pub(crate) use evaluate::independent_words;
 pub use evaluate::{Figures, estep_summary};
 pub use folder::{Found, RunFolder};
 pub use following::{FollowedMetrics, Growth};
