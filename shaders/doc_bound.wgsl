@@ -6,7 +6,7 @@ fn doc_bound(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     let ix = row_index(group, local);
     let lane = lane_index(local);
     let inside = ix < args.n_rows;
-    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let row = rows[args.row_begin + select(0u, ix, inside)].x;
     let begin = docs[row].node_begin;
     let end = select(begin, docs[row + 1u].node_begin, inside);
 

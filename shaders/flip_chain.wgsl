@@ -8,7 +8,7 @@ fn flip_chain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let ix = row_index(group, local);
     let lane = lane_index(local);
     let inside = ix < args.n_rows;
-    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let row = rows[args.row_begin + select(0u, ix, inside)].x;
     let node = nodes[row];
     let begin = node.edge_begin;
     let end = nodes[row + 1u].edge_begin;
@@ -25,7 +25,7 @@ fn flip_chain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     for (var e = begin + lane; e < select(begin, end, at_work); e += LANES) {
         let edge = edges[e];
         if (!is_on(node_state[edge.parent])) {
-            let joint = slots[edge.slot].m + node_state[values + edge.parent];
+            let joint = slots[edge.slot] + node_state[values + edge.parent];
             if (joint > best) {
                 best = joint;
                 place = -f32(e - begin);

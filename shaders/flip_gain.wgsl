@@ -8,7 +8,7 @@ fn flip_gain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     let ix = row_index(group, local);
     let lane = lane_index(local);
     let inside = ix < args.n_rows;
-    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let row = rows[args.row_begin + select(0u, ix, inside)].x;
     let node = nodes[row];
     let at_work = inside && doc_state[node.doc_ix] >= args.alternation;
     if (may_leave(at_work)) {
@@ -18,19 +18,10 @@ fn flip_gain(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     var sum = vec4<f32>();
     let slot_end = select(node.slot_begin, nodes[row + 1u].slot_begin, at_work);
     for (var s = node.slot_begin + lane; s < slot_end; s += LANES) {
-        let slot = slots[s];
-        sum.x += select(0.0, slot.m, is_on(node_state[slot.child]));
+        sum.x += select(0.0, slots[s], is_on(node_state[child_of(s)]));
     }
     sum = row_sum(local, sum);
     if (at_work && lane == 0u) {
-        let value_at = 2u * args.n_nodes + row;
-        let own = node_bias(node.id) + node_state[value_at];
-        let gain = own + sum.x;
-        let on = is_on(node_state[row]);
-        let mark = u32(node_state[3u * args.n_nodes + row]);
-        let stays = (mark & select(ON_TRIAL | GONE | CLAMPED_OFF, CLAMPED_ON, on)) != 0u;
-        let value = select(select(gain, -gain, on), -NOWHERE, stays);
-        node_state[args.n_nodes + row] = select(value, own, on);
-        node_state[value_at] = value;
+        set_worth(row, sum.x);
     }
 }

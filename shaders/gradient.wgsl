@@ -1,6 +1,6 @@
 // A node's gradient terms (Eqs. 13-16), times the document's count or the piece's weight: for every edge v q_k / (1 - exp(-u)); for the leak
 // v sum_k r [(1 - q_k) / (1 - exp(-w0)) + q_k / (1 - exp(-u))]; for a topic q. One row is a node.
-// 1 / (1 - exp(-u)) = (1 + f'(w0)) / (1 + t). The terms take the places of the gain, of kappa and of the log-odds.
+// The terms take the places of the gain, of kappa and of the log-odds.
 // Its arrays are declared from the table of kernels (src/estep/device/kernel.rs).
 
 @compute @workgroup_size(WORKGROUP)
@@ -8,7 +8,7 @@ fn gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     let ix = row_index(group, local);
     let lane = lane_index(local);
     let inside = ix < args.n_rows;
-    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let row = rows[args.row_begin + select(0u, ix, inside)].x;
     let node = nodes[row];
     let begin = node.edge_begin;
     let edge_end = nodes[row + 1u].edge_begin;
@@ -17,17 +17,16 @@ fn gradient(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     if (args.pieces != 0u) {
         weight = doc_bounds[node.doc_ix];
     }
-    let slope = node_slope(node.id);
-    let weights = weight_begin(node.id) - begin;
+    let slope = slope_of(row);
+    let weights = weights_of(row) - begin;
     let scale = weight * node_state[row] * (1.0 + slope);
 
     var share = vec4<f32>();
     for (var e = begin + lane; e < end; e += LANES) {
         let r = edge_state[e].r;
         let q = node_state[edges[e].parent];
-        let x = min(edge_weight(weights + e) / max(r, R_MIN), X_CAP);
-        let inv = 1.0 / (1.0 + slope * exp_neg(x).y);
-        share.x += r * (1.0 - q) + r * q * inv;
+        let inv = inverse_1_t(edge_weight(weights + e), slope, r);
+        share.x += leak_share(r, q, inv);
         edge_state[e].term = scale * q * inv;
     }
     share = row_sum(local, share);

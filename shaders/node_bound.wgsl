@@ -7,22 +7,16 @@ fn node_bound(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let ix = row_index(group, local);
     let lane = lane_index(local);
     let inside = ix < args.n_rows;
-    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let row = rows[args.row_begin + select(0u, ix, inside)].x;
     let node = nodes[row];
     let end = select(node.edge_begin, nodes[row + 1u].edge_begin, inside);
 
     var sum = vec4<f32>();
     for (var e = node.edge_begin + lane; e < end; e += LANES) {
-        sum.x += slots[edges[e].slot].m * node_state[edges[e].parent];
+        sum.x += slots[edges[e].slot] * node_state[edges[e].parent];
     }
     sum = row_sum(local, sum);
     if (inside && lane == 0u) {
-        var term = node_state[row] * (node_bias(node.id) + sum.x);
-        if (node.id < args.n_topics) {
-            // Entropy of q = sigmoid(g): softplus(g) - q g.
-            let g = node_state[args.n_nodes + row];
-            term += softplus(g) - sigmoid(g) * g - node_tail(node.id);
-        }
-        node_state[2u * args.n_nodes + row] = term;
+        set_bound_term(row, node.id, sum.x);
     }
 }

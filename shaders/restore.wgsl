@@ -6,7 +6,7 @@ fn restore(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     let ix = row_index(group, local);
     let lane = lane_index(local);
     let inside = ix < args.n_rows;
-    let row = rows[args.row_begin + select(0u, ix, inside)];
+    let row = rows[args.row_begin + select(0u, ix, inside)].x;
     let node = nodes[row];
     if (!inside || doc_state[node.doc_ix] == 0u) {
         return;

@@ -2,6 +2,11 @@
 
 const LANES: u32 = WORKGROUP;
 
+// Threads to a row.
+fn lanes() -> u32 {
+    return LANES;
+}
+
 var<workgroup> scratch: array<vec4<f32>, WORKGROUP>;
 
 fn row_index(group: vec3<u32>, local: u32) -> u32 {

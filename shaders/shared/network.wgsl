@@ -1,4 +1,4 @@
-// The network's parameters, one array: w of every edge, then four words a node: f'(w0), beta - S, the tail's term, and
+// The network's parameters, in one array: w of every edge, then four words a node: f'(w0), beta - S, the tail's term, and
 // where its edges begin.
 
 fn edge_weight(edge: u32) -> f32 {

@@ -2,6 +2,11 @@
 
 const LANES: u32 = 1u;
 
+// Threads to a row.
+fn lanes() -> u32 {
+    return LANES;
+}
+
 fn row_index(group: vec3<u32>, local: u32) -> u32 {
     return (group.y * args.groups_x + group.x) * WORKGROUP + local;
 }

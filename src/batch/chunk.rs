@@ -5,7 +5,8 @@
 //! terms at `nodes[position].edge_begin + j`, over all positions of the node.
 
 use super::layout::{Batch, DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
-use super::rows::{LONG_ROW, Lists, Rows};
+use super::lists::Lists;
+use super::rows::{LONG_ROW, Rows};
 use crate::network::Graph;
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -22,6 +23,8 @@ pub struct Chunk {
     pub nodes: Vec<NodeRecord>,
     /// Positive edges by child.
     pub edges: Vec<EdgeRecord>,
+    /// The child of every slot; an even number of them.
+    pub slot_children: Vec<u32>,
     /// What the threads stand for.
     pub rows: Rows,
     /// The reduction blocks.
@@ -95,12 +98,23 @@ impl Chunk {
             ),
             ..Self::default()
         };
+        chunk.slot_children = gather(
+            &parts,
+            &offsets,
+            at.edges,
+            |batch| &batch.slot_children[..],
+            |child, at| child + at.nodes,
+        );
+        chunk.slot_children.resize(chunk.edges.len().next_multiple_of(2), 0);
         let Offsets { docs, nodes, edges } = at;
         chunk.docs.push(DocRecord { node_begin: nodes, token_begin: nodes, edge_begin: edges, count: 0 });
         chunk.nodes.push(NodeRecord { id: u32::MAX, edge_begin: edges, slot_begin: edges, doc_ix: docs });
-        let lists: Vec<_> =
-            parts.iter().zip(&offsets).map(|(part, at)| (&part.lists, at.nodes, at.docs)).collect();
-        chunk.rows = Rows::join(&lists, graph.n_colours());
+        let lists: Vec<_> = parts
+            .iter()
+            .zip(&offsets)
+            .map(|(part, at)| (&part.lists, [at.docs, at.nodes, at.edges]))
+            .collect();
+        chunk.rows = Rows::join(&lists, graph.n_colours(), 0);
         let mut first_doc = 0;
         for block in blocks {
             let end = first_doc + block.iter().map(|part| part.batch.n_docs()).sum::<usize>();
@@ -140,9 +154,9 @@ impl Chunk {
 
     /// Entries of the longest row that a node or a document has.
     pub fn longest_row(&self) -> usize {
-        let long = self.rows.colours.iter().chain([&self.rows.several_parents]).map(|spans| spans[1]);
+        let long = self.rows.colours.iter().chain([&self.rows.several_parents]).map(|kind| kind.all.long);
         let rows = long.flat_map(|span| &self.rows.list[span.begin as usize..][..span.len as usize]);
-        let n_entries = |&row: &u32| {
+        let n_entries = |&[row, _]: &[u32; 2]| {
             let (node, next) = (self.nodes[row as usize], self.nodes[row as usize + 1]);
             (next.edge_begin - node.edge_begin + next.slot_begin - node.slot_begin) as usize
         };
@@ -164,7 +178,8 @@ impl Chunk {
     pub fn n_bytes(&self) -> usize {
         16 * (self.docs.len() + self.nodes.len())
             + 8 * (self.edges.len() + self.touched.len() + self.touched_ids.len()) // their numbers and documents, too
-            + 4 * (self.rows.list.len() + self.edge_owners.len() + self.positions.len())
+            + 8 * self.rows.list.len()
+            + 4 * (self.slot_children.len() + self.edge_owners.len() + self.positions.len())
     }
 
     /// Makes the inverse index, blocks in parallel.
@@ -217,7 +232,7 @@ fn gather<T: Pod + Send + Sync>(
     parts: &[&Part],
     offsets: &[Offsets],
     len: u32,
-    array: impl Fn(&Batch) -> &[T] + Sync,
+    array: impl for<'a> Fn(&'a Batch) -> &'a [T] + Sync,
     moved: impl Fn(&T, &Offsets) -> T + Sync,
 ) -> Vec<T> {
     let mut all = Vec::with_capacity(len as usize + 1);

@@ -33,6 +33,7 @@ pub struct Chunks<'a> {
     full: bool,
     gradients: bool,
     limits: ChunkLimits,
+    bin_words: u32,
     /// First item that is not packed, and first that is not in a chunk.
     next_to_pack: usize,
     next_item: usize,
@@ -68,6 +69,7 @@ impl<'a> Chunks<'a> {
             full,
             gradients,
             limits,
+            bin_words: 0,
             next_to_pack,
             next_item,
             parts,
@@ -76,6 +78,11 @@ impl<'a> Chunks<'a> {
             packers,
             spare,
         }
+    }
+
+    /// The same, with documents in bins of so many words of q and m; 0 for no bins.
+    pub fn with_bins(self, bin_words: u32) -> Self {
+        Self { bin_words, ..self }
     }
 
     /// Packs some more items.
@@ -93,9 +100,12 @@ impl<'a> Chunks<'a> {
             self.next_to_pack = end;
         }
         let per_thread = groups.len().div_ceil(n_threads).max(1);
-        let (graph, docs, spare) = (self.graph, self.docs, &self.spare);
+        let (graph, docs, spare, bin_words) = (self.graph, self.docs, &self.spare, self.bin_words);
         let pack = |groups: &[&[Item]], packer: &mut Packer| {
-            groups.iter().flat_map(|group| pack_parts(graph, &docs, group, packer, spare)).collect()
+            groups
+                .iter()
+                .flat_map(|group| pack_parts(graph, &docs, group, packer, bin_words, spare))
+                .collect()
         };
         let packed: Vec<Vec<Part>> = groups
             .par_chunks(per_thread)
@@ -158,13 +168,14 @@ fn pack_parts(
     docs: &Docs<'_>,
     items: &[Item],
     packer: &mut Packer,
+    bin_words: u32,
     spare: &Mutex<Vec<Part>>,
 ) -> Vec<Part> {
     let (mut parts, mut done) = (Vec::new(), 0);
     while done < items.len() {
         let mut part = spare.lock().unwrap_or_else(|e| e.into_inner()).pop().unwrap_or_default();
         done += packer.pack(graph, docs, &items[done..], DEVICE_PART_SIZE, &mut part.batch);
-        part.lists.fill(&part.batch, graph.n_colours());
+        part.lists.fill(&part.batch, graph.n_colours(), bin_words);
         parts.push(part);
     }
     parts

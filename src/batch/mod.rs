@@ -21,14 +21,16 @@
 mod chunk;
 mod chunks;
 mod layout;
+mod lists;
 mod pack;
 mod rows;
 
 pub use chunk::{Block, Chunk};
 pub use chunks::{ChunkLimits, Chunks};
 pub use layout::{Batch, DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
+pub use lists::{BATCH_ENTRIES, BATCH_ROWS, BIN_DOCS};
 pub use pack::Packer;
-pub use rows::{LONG_ROW, Rows, Span, Spans};
+pub use rows::{Kind, LONG_ROW, RowSet, Rows, Span};
 
 /// Documents of one run of the E-step at most: lists of documents stay short however large a batch is, and a batch can be left
 /// half done. Fixed, because sums are added slice by slice.

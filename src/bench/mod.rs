@@ -2,16 +2,20 @@
 //! whose bound, q or gradient sums differ from the first one's gets no speed-up.
 
 mod answers;
+mod doctor;
+mod model;
 mod report;
 #[cfg(test)]
 mod tests;
 
 pub use answers::{Difference, MAX_BOUND_DIFFERENCE, MAX_Q_DIFFERENCE, MAX_SUMS_DIFFERENCE};
-pub use report::{KernelSpent, KernelTimes, OnDevice, Report, Row, Speedup, Spread};
+pub use doctor::{Card, Cause, Diagnosis, Doctor, Finding, KernelFigure, diagnose};
+pub use model::{BYTES_PER_UNIT, Modelled, Unit};
+pub use report::{KernelSpent, KernelTimes, OnDevice, Report, Row, Speedup, Spread, Units};
 
 use crate::error::{Error, Result};
 use crate::estep::cpu::CpuEStep;
-use crate::estep::device::{DeviceEStep, HostSpent, Machine, Spent};
+use crate::estep::device::{DeviceEStep, HostSpent, Machine, Route, Spent};
 use crate::estep::{EStep, Stats, Work};
 use answers::Answers;
 use cpu_time::ProcessTime;
@@ -26,6 +30,11 @@ pub trait Measured: EStep {
 
     /// Forgets the packed documents that it keeps.
     fn forget_packed(&mut self) {}
+
+    /// How documents go through its kernels, where that is known.
+    fn route(&self) -> Option<Route> {
+        None
+    }
 
     /// What its device spent since the last call.
     fn take_spent(&mut self) -> Option<(Spent, HostSpent)> {
@@ -42,6 +51,10 @@ impl<M: Machine> Measured for DeviceEStep<M> {
 
     fn forget_packed(&mut self) {
         DeviceEStep::forget_packed(self);
+    }
+
+    fn route(&self) -> Option<Route> {
+        DeviceEStep::route(self)
     }
 
     fn take_spent(&mut self) -> Option<(Spent, HostSpent)> {

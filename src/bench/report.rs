@@ -3,7 +3,7 @@
 use super::answers::{Difference, agree};
 use super::{Contender, Run};
 use crate::estep::Bound;
-use crate::estep::device::{HostSpent, Spent};
+use crate::estep::device::{HostSpent, Route, Spent};
 use serde::Serialize;
 
 /// What was measured.
@@ -93,6 +93,10 @@ pub enum KernelTimes {
 /// Where a run on a device spent its time. Host and device work at the same time: these do not add up to the wall time.
 #[derive(Debug, Clone, Serialize)]
 pub struct OnDevice {
+    /// How documents went through the kernels; none where the work was too small to measure which way is the fastest.
+    pub route: Option<&'static str>,
+    /// What there was to do.
+    pub units: Units,
     /// Packing documents, in a thread of its own.
     pub pack_s: f64,
     /// The host waited for packed documents.
@@ -117,10 +121,25 @@ pub struct OnDevice {
     pub readback_bytes: u64,
     /// Chunks of packed documents.
     pub chunks: u64,
-    /// How many of them were packed before.
+    /// How many of them were packed before, on the host.
     pub chunks_cached: u64,
+    /// How many of them were on the device before.
+    pub chunks_resident: u64,
+    /// Dispatches one after another: those of several chunks that may overlap count as one.
+    pub steps: u64,
     /// Kernel by kernel, in the order in which they first ran.
     pub kernels: Vec<KernelSpent>,
+}
+
+/// What there was to do in a run: what bytes of kernels are counted per.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Units {
+    /// Positive edges.
+    pub edges: u64,
+    /// Positive edges times alternations.
+    pub edge_updates: u64,
+    /// Positive edges of documents that searched, summed over the rounds in which they were at work.
+    pub searched: u64,
 }
 
 /// One kernel's part of a run.
@@ -175,7 +194,15 @@ impl Row {
             difference,
             answers_agree,
             speedup: answers_agree.then_some(speedup),
-            on_device: spent.map(|(device, host)| OnDevice::new(device, host, wall_s)),
+            on_device: spent.map(|(device, host)| OnDevice {
+                route: contender.estep.route().map(Route::name),
+                units: Units {
+                    edges: totals.n_edges,
+                    edge_updates: totals.n_edge_updates,
+                    searched: host.n_searched,
+                },
+                ..OnDevice::new(device, host, wall_s)
+            }),
         }
     }
 }
@@ -189,6 +216,8 @@ impl OnDevice {
         };
         let kernel = |(name, dispatches, seconds)| KernelSpent { name, dispatches, seconds };
         Self {
+            route: None,
+            units: Units::default(),
             pack_s: host.pack_s,
             starved_s: host.starved_s,
             upload_s: device.upload_s,
@@ -202,6 +231,8 @@ impl OnDevice {
             readback_bytes: device.readback_bytes,
             chunks: host.n_chunks,
             chunks_cached: host.n_cached,
+            chunks_resident: host.n_resident,
+            steps: device.n_steps,
             kernels: device.kernels.into_iter().map(kernel).collect(),
         }
     }

@@ -147,6 +147,8 @@ fn a_device_is_measured_packing_and_packed() {
     let (cold_run, warm_run) = (cold.on_device.as_ref().unwrap(), warm.on_device.as_ref().unwrap());
     assert_eq!((cold_run.chunks, cold_run.chunks_cached), (1, 0));
     assert_eq!((warm_run.chunks, warm_run.chunks_cached), (1, 1));
+    assert_eq!((cold_run.chunks_resident, warm_run.chunks_resident), (0, 1));
+    assert!(warm_run.upload_bytes < cold_run.upload_bytes, "{warm_run:?}");
     assert!(cold_run.pack_s > 0.0 && warm_run.pack_s == 0.0);
     assert_eq!(cold.elbo_mean, warm.elbo_mean);
     for run in [cold_run, warm_run] {

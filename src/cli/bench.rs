@@ -1,19 +1,21 @@
 //! `noisyor bench`: E-step throughput of the backends, side by side on the same documents.
 
+mod doctor;
 mod table;
 
 use super::common::{interruptible, print};
 use super::corpus_args::CorpusArgs;
 use super::estep_args::EStepArgs;
+use super::flags::with_flags;
 use super::gpu::{self, Gpu, Wanted};
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
-use noisyor::bench::{Contender, Report, bench, n_runs};
+use noisyor::bench::{Card, Contender, Doctor, Report, bench, diagnose, n_runs};
 use noisyor::corpus::{Corpus, Item, align, sample_corpus, sample_network};
 use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::device::DeviceOptions;
 use noisyor::estep::device::twin::TwinMachine;
+use noisyor::estep::device::{DeviceOptions, Route};
 use noisyor::estep::{EStepOptions, Monitor, Params, Work};
 use noisyor::network::{Network, load_model};
 use noisyor::synth::{Preset, Sampler, random_network};
@@ -33,6 +35,7 @@ use std::sync::atomic::Ordering;
 #[command(after_help = "Examples:
   noisyor bench
   noisyor bench --preset dblp --docs 5000 --backend cpu,gpu --device 0
+  noisyor bench --preset dblp --docs 20000 --backend gpu --doctor
   noisyor bench --model run/model.safetensors documents.jsonl --no-gradients --json")]
 pub(crate) struct Args {
     /// Corpus, to be run under --model [default: the bundled sample]
@@ -57,6 +60,17 @@ pub(crate) struct Args {
     /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
     #[arg(long, value_name = "SUBSTRING|INDEX")]
     device: Option<String>,
+    /// GPU: device memory to use at most; with it, all that is left beside the chunks in flight is for packed documents that
+    /// stay on the device [default: all of it, and 2048 for packed documents]
+    #[arg(long, value_name = "N")]
+    device_mb: Option<u64>,
+    /// How documents go through the GPU's kernels [default: the fastest of them on the first documents]
+    #[arg(long, value_enum)]
+    route: Option<RouteArg>,
+    /// GPU: set every kernel's bandwidth against what it should move and against copies on the device, and name the likely causes
+    /// of a shortfall
+    #[arg(long)]
+    doctor: bool,
     /// Timed runs of every backend, after a warm-up
     #[arg(long, value_name = "N", default_value_t = 3)]
     repeat: usize,
@@ -75,6 +89,34 @@ enum Backend {
     Gpu,
     Twins,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RouteArg {
+    /// A thread for every short row
+    Flat,
+    /// Short rows in batches, through workgroup memory
+    Stream,
+    /// Documents in bins of 16 KB of workgroup memory
+    #[value(name = "16kb-bins")]
+    SmallBins,
+    /// Documents in bins of 32 KB
+    #[value(name = "32kb-bins")]
+    LargeBins,
+}
+
+impl From<RouteArg> for Route {
+    fn from(route: RouteArg) -> Self {
+        match route {
+            RouteArg::Flat => Self::Flat,
+            RouteArg::Stream => Self::Stream,
+            RouteArg::SmallBins => Self::SmallBins,
+            RouteArg::LargeBins => Self::LargeBins,
+        }
+    }
+}
+
+/// The name of the GPU in the report.
+const GPU: &str = "gpu";
 
 /// Documents of a preset where none are given: all runs together take about ten seconds on software Vulkan.
 fn default_docs(preset: &Preset) -> u32 {
@@ -96,11 +138,13 @@ struct Output<'a> {
     estep: &'a EStepOptions,
     #[serde(flatten)]
     report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doctor: Option<Doctor>,
 }
 
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
-    let mut contenders = args.contenders(common)?;
+    let (mut contenders, card) = args.contenders(common)?;
     let monitor = interruptible(common)?;
     let (input, network, corpus) = args.inputs(&monitor, common)?;
     corpus.all_known("bench")?;
@@ -125,6 +169,16 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let progress = Progress::start(common, &monitor, "measuring", n_docs_run as u64);
     let report = bench(&work, args.repeat, &mut contenders, &mut |what| progress.line(what))?;
     drop(progress);
+    let of_gpu = |card| {
+        let rows = report.rows.iter().filter(|row| row.backend == GPU);
+        let mut doctor =
+            Doctor { card, rows: rows.filter_map(|row| diagnose(row, &options, &card)).collect() };
+        for finding in doctor.rows.iter_mut().flat_map(|row| &mut row.findings) {
+            finding.remedy = with_flags(&finding.remedy);
+        }
+        doctor
+    };
+    let doctor = card.map(of_gpu);
     let output = Output {
         input,
         topics: graph.n_topics(),
@@ -133,11 +187,15 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         threads: rayon::current_num_threads(),
         estep: &options,
         report,
+        doctor,
     };
     if common.json {
         print(format_args!("{}\n", serde_json::to_string(&output)?))?;
     } else {
         print(table::text(&output))?;
+        if let Some(doctor) = &output.doctor {
+            print(doctor::text(doctor))?;
+        }
     }
     Ok(verdict(&output.report)?)
 }
@@ -190,28 +248,42 @@ impl Args {
         }
     }
 
-    fn contenders(&self, common: &Common) -> LibResult<Vec<Contender>> {
+    /// The backends, and what is known of the GPU where it is to be judged.
+    fn contenders(&self, common: &Common) -> LibResult<(Vec<Contender>, Option<Card>)> {
         let list = self.backend.clone().unwrap_or_else(|| vec![Backend::Cpu, Backend::Gpu]);
         if (1..list.len()).any(|at| list[..at].contains(&list[at])) {
             return Err(Error::Usage("--backend lists a backend twice; once is enough".into()));
         }
-        if let (Some(device), false) = (&self.device, list.contains(&Backend::Gpu)) {
-            return Err(Error::Usage(format!("--device {device} makes no sense without gpu in --backend")));
+        if !list.contains(&Backend::Gpu) {
+            let device = self.device.as_ref().map(|device| format!("--device {device}"));
+            let device_mb = self.device_mb.map(|mb| format!("--device-mb {mb}"));
+            let others =
+                self.route.map(|_| "--route").or(self.doctor.then_some("--doctor")).map(str::to_owned);
+            if let Some(option) = device.or(device_mb).or(others) {
+                return Err(Error::Usage(format!(
+                    "{option} makes no sense without gpu in --backend; add gpu, or leave it out"
+                )));
+            }
         }
-        let mut contenders = Vec::new();
+        let (mut contenders, mut card) = (Vec::new(), None);
         for backend in list {
             contenders.push(match backend {
                 Backend::Cpu => {
-                    let device = match rayon::current_num_threads() {
+                    let estep = CpuEStep::new();
+                    let threads = match rayon::current_num_threads() {
                         1 => "1 thread".to_owned(),
                         n => format!("{n} threads"),
                     };
-                    Contender { name: "cpu".into(), device, estep: Box::new(CpuEStep::new()) }
+                    let device = format!("{threads}, {}", estep.instructions().name());
+                    Contender { name: "cpu".into(), device, estep: Box::new(estep) }
                 }
                 Backend::Gpu => match self.open_gpu(common) {
                     Ok(gpu) => {
                         let kind = if gpu.is_hardware { "" } else { ", software" };
-                        Contender { name: "gpu".into(), device: gpu.name + kind, estep: gpu.estep }
+                        card = gpu
+                            .copy_bytes_per_s
+                            .map(|copy_bytes_per_s| Card { is_hardware: gpu.is_hardware, copy_bytes_per_s });
+                        Contender { name: GPU.into(), device: gpu.name + kind, estep: gpu.estep }
                     }
                     Err(error @ Error::Device(_)) if !self.wants_gpu() && gpu::adapters().is_empty() => {
                         common.say(format_args!("gpu is left out: {error}"));
@@ -225,16 +297,23 @@ impl Args {
                 }
             });
         }
-        Ok(contenders)
+        Ok((contenders, card))
     }
 
     /// Whether the user asked for a GPU, rather than taking what there is.
     fn wants_gpu(&self) -> bool {
-        self.backend.is_some() || self.device.is_some()
+        self.backend.is_some() || self.device.is_some() || self.device_mb.is_some() || self.doctor
     }
 
     fn open_gpu(&self, common: &Common) -> LibResult<Gpu> {
-        gpu::open(Wanted { device: self.device.clone(), timestamps: true, ..Wanted::default() }, common)
+        let max_bytes = self.device_mb.map(|mb| mb.saturating_mul(1 << 20));
+        let default = DeviceOptions::default();
+        let resident_bytes = max_bytes.unwrap_or(default.resident_bytes);
+        let options = DeviceOptions { resident_bytes, route: self.route.map(Route::from), ..default };
+        gpu::open(
+            Wanted { device: self.device.clone(), max_bytes, timestamps: true, copies: self.doctor, options },
+            common,
+        )
     }
 }
 
@@ -291,7 +370,16 @@ mod tests {
         assert_eq!(error.exit_status(), 5);
         assert!(error.to_string().contains("answers of wrong differ from those of cpu"), "{error}");
         let input = "sample".to_owned();
-        let output = Output { input, topics: 0, tokens: 0, edges: 0, threads: 1, estep: &options, report };
+        let output = Output {
+            input,
+            topics: 0,
+            tokens: 0,
+            edges: 0,
+            threads: 1,
+            estep: &options,
+            report,
+            doctor: None,
+        };
         let text = table::text(&output);
         let line = text.lines().find(|line| line.ends_with("answers differ: no speed-up shown")).unwrap();
         assert!(line.starts_with("wrong ") && line.len() <= 110, "{text}");

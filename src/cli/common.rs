@@ -147,7 +147,8 @@ pub(crate) struct BackendArgs {
     /// Which GPU: its number or a part of its name, as `noisyor devices` lists them
     #[arg(long, value_name = "SUBSTRING|INDEX")]
     device: Option<String>,
-    /// GPU: device memory to use at most [default: all of it]
+    /// GPU: device memory to use at most, in MB; what chunks in flight leave of it is for packed documents that stay there [default:
+    /// all of it, and 2048 for packed documents]
     #[arg(long, value_name = "N")]
     device_mb: Option<u64>,
 }

@@ -1,12 +1,13 @@
-//! `noisyor devices`: the adapters there are, and which one is taken.
+//! `noisyor devices`: the adapters there are, which one is taken, and what the CPU computes with.
 
 use super::Common;
 use super::common::print;
 use anyhow::Result;
+use noisyor::estep::cpu::InstructionSet;
 use noisyor::estep::gpu::{AdapterSummary, list_adapters};
 use serde_json::json;
 
-/// The GPUs there are, and which one `--backend auto` takes
+/// The GPUs there are, which one `--backend auto` takes, and the instructions that the CPU computes with
 #[derive(clap::Args)]
 #[command(after_help = "Example: train on the second of them:
   noisyor devices
@@ -15,11 +16,13 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(_: Args, common: &Common) -> Result<()> {
     let adapters = list_adapters();
+    let instructions = InstructionSet::widest().name();
     if common.json {
         let list: Vec<_> =
             adapters.iter().enumerate().map(|(number, adapter)| as_json(number, adapter)).collect();
         let auto = adapters.iter().position(|adapter| adapter.automatic);
-        return print(format_args!("{}\n", json!({ "devices": list, "auto": auto })));
+        let all = json!({ "devices": list, "auto": auto, "cpu": { "instructions": instructions } });
+        return print(format_args!("{all}\n"));
     }
     let mut text = String::new();
     for (number, adapter) in adapters.iter().enumerate() {
@@ -45,6 +48,7 @@ pub(crate) fn run(_: Args, common: &Common) -> Result<()> {
             "--backend auto takes the CPU: software adapters are used only with --backend gpu\n".to_owned()
         }
     };
+    text += &format!("the CPU computes with {instructions}\n");
     print(text)
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Wanted {
     pub(crate) max_bytes: Option<u64>,
     /// Whether kernels are timed.
     pub(crate) timestamps: bool,
+    /// Whether the speed of copies is measured.
+    pub(crate) copies: bool,
     pub(crate) options: DeviceOptions,
 }
 
@@ -25,6 +27,8 @@ pub(crate) struct Wanted {
 pub(crate) struct Gpu {
     pub(crate) name: String,
     pub(crate) is_hardware: bool,
+    /// Bytes that copies read and write per second, where that was measured.
+    pub(crate) copy_bytes_per_s: Option<f64>,
     pub(crate) estep: Box<dyn Measured>,
 }
 
@@ -44,10 +48,11 @@ pub(crate) fn adapters() -> Vec<bool> {
 #[cfg(feature = "gpu")]
 pub(crate) fn open(wanted: Wanted, common: &Common) -> Result<Gpu> {
     use noisyor::estep::gpu::{GpuMachine, GpuOptions};
-    let Wanted { device, max_bytes, timestamps, options } = wanted;
+    let Wanted { device, max_bytes, timestamps, copies, options } = wanted;
     let machine = GpuMachine::open(GpuOptions { device, max_bytes, timestamps, ..GpuOptions::default() })?;
     let (name, is_hardware) = (machine.name(), machine.is_hardware());
-    Ok(Gpu { name, is_hardware, estep: on_device(machine, options, common) })
+    let copy_bytes_per_s = if copies { Some(machine.copy_bandwidth()?) } else { None };
+    Ok(Gpu { name, is_hardware, copy_bytes_per_s, estep: on_device(machine, options, common) })
 }
 
 /// Without the feature there is none to open.

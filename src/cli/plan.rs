@@ -140,7 +140,8 @@ fn table(plan: &Plan, backend: &str, available: Option<u64>, least: u64) -> Stri
     if let Some(device) = &plan.device_memory {
         row("device memory", mb(device.total));
         row("  network", mb(device.network));
-        row("  chunks", format!("{}, {} at a time", mb(device.chunks), device.sets));
+        row("  chunks in flight", format!("{}, {} at a time", mb(device.chunks), device.sets));
+        row("  packed documents that stay", format!("{} of {}", mb(device.resident), mb(device.all_packed)));
     }
     row("checkpoints on disk", format!("2 of {}", mb(memory.checkpoint_file)));
     row("reading", seconds(time.reading));

@@ -2,32 +2,35 @@
 //!
 //! The cost is proportional to the edges into H_d and the active tokens, never to the network. A topic is
 //! "seen" when its stamp is the current one, so nothing is cleared and nothing is allocated per document.
+//! Whether it is cannot be foretold, so the loop over edges has no branch.
 
 use crate::network::Graph;
 
 /// Finds ancestors; reused from document to document.
 #[derive(Debug)]
 pub struct Ancestors {
-    marks: Vec<Mark>,
-    stamp: u32,
+    /// Of every topic: the stamp of the last document that it was found in, in the upper half, and its positive children there.
+    marks: Vec<u64>,
+    /// Of the document at hand.
+    stamp: u64,
+    /// Topics found, and room for all and one more.
     found: Vec<u32>,
+    n_found: usize,
     by_colour: Vec<u32>,
     colour_ends: Vec<u32>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Mark {
-    stamp: u32,
-    n_children: u32,
-}
+/// From one stamp to the next.
+const STAMP: u64 = 1 << 32;
 
 impl Ancestors {
     /// For one graph.
     pub fn new(graph: &Graph) -> Self {
         Self {
-            marks: vec![Mark::default(); graph.n_topics()],
+            marks: vec![0; graph.n_topics()],
             stamp: 0,
-            found: Vec::new(),
+            found: vec![0; graph.n_topics() + 1],
+            n_found: 0,
             by_colour: Vec::new(),
             colour_ends: vec![0; graph.n_colours()],
         }
@@ -35,21 +38,22 @@ impl Ancestors {
 
     /// Finds the ancestors of `nodes`; with `full`, all topics count as such.
     pub fn find(&mut self, graph: &Graph, nodes: &[u32], full: bool) {
-        self.found.clear();
-        self.stamp = self.stamp.wrapping_add(1);
+        self.n_found = 0;
+        self.stamp = self.stamp.wrapping_add(STAMP);
         if self.stamp == 0 {
-            self.marks.fill(Mark::default());
-            self.stamp = 1;
+            self.marks.fill(0);
+            self.stamp = STAMP;
         }
         if full {
-            self.marks.fill(Mark { stamp: self.stamp, n_children: 0 });
-            self.found.extend(0..graph.n_topics() as u32);
+            self.marks.fill(self.stamp);
+            self.found.iter_mut().zip(0..graph.n_topics() as u32).for_each(|(found, topic)| *found = topic);
+            self.n_found = graph.n_topics();
         }
         for &node in nodes {
             self.visit(graph.parents(node as usize));
         }
         let mut at = 0;
-        while at < self.found.len() {
+        while at < self.n_found {
             self.visit(graph.parents(self.found[at] as usize));
             at += 1;
         }
@@ -69,7 +73,7 @@ impl Ancestors {
     /// How many positive children a topic found has.
     #[inline]
     pub fn n_children(&self, topic: u32) -> u32 {
-        self.marks[topic as usize].n_children
+        self.marks[topic as usize] as u32
     }
 
     /// Every positive edge is met here exactly once.
@@ -77,27 +81,25 @@ impl Ancestors {
     fn visit(&mut self, parents: &[u32]) {
         for &parent in parents {
             let mark = &mut self.marks[parent as usize];
-            if mark.stamp == self.stamp {
-                mark.n_children += 1;
-            } else {
-                *mark = Mark { stamp: self.stamp, n_children: 1 };
-                self.found.push(parent);
-            }
+            self.found[self.n_found] = parent;
+            self.n_found += usize::from(*mark < self.stamp);
+            *mark = (*mark).max(self.stamp) + 1;
         }
     }
 
     /// A stable counting sort.
     fn sort_by_colour(&mut self, graph: &Graph) {
         self.colour_ends.fill(0);
-        for &topic in &self.found {
+        let found = &self.found[..self.n_found];
+        for &topic in found {
             self.colour_ends[graph.colour(topic as usize)] += 1;
         }
         let mut begin = 0;
         for end in &mut self.colour_ends {
             (begin, *end) = (begin + *end, begin);
         }
-        self.by_colour.resize(self.found.len(), 0);
-        for &topic in &self.found {
+        self.by_colour.resize(found.len(), 0);
+        for &topic in found {
             let end = &mut self.colour_ends[graph.colour(topic as usize)];
             self.by_colour[*end as usize] = topic;
             *end += 1;

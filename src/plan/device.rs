@@ -1,11 +1,13 @@
 //! Memory of a device: the arrays of real chunks of the first documents, as they would be made one after another.
 
+use super::Device;
 use super::shape::Shape;
 use super::survey::Survey;
 use crate::batch::{Chunk, ChunkLimits, Chunks};
 use crate::corpus::{Docs, Item};
 use crate::estep::device::{
-    Array, BURST, DeviceOptions, DispatchPlan, N_SETS, grown, grown_args, grown_staging,
+    Array, BURST, DeviceOptions, DispatchPlan, N_SETS, fitting_sets, flight_bytes, grown, grown_args,
+    grown_staging, packed_bytes,
 };
 use crate::estep::{Bound, EStepOptions};
 use crate::network::Graph;
@@ -29,6 +31,10 @@ pub struct DeviceNeed {
     pub chunks: u64,
     /// How many those are.
     pub sets: u64,
+    /// Packed documents that stay there from epoch to epoch.
+    pub resident: u64,
+    /// All packed documents, whether there is room for them or not.
+    pub all_packed: u64,
     /// All of it.
     pub total: u64,
     /// A packed chunk on the host.
@@ -44,14 +50,14 @@ pub(super) fn device_need(
     survey: &Survey,
     shape: &Shape,
     options: &EStepOptions,
+    device: Device,
 ) -> DeviceNeed {
     let limits = DeviceOptions::default().limits;
-    let mut sizes: [BTreeMap<_, u64>; N_SETS] = Default::default();
     let mut need = DeviceNeed::default();
+    let (mut of_flight, mut per_size) = (0, (0.0, 0.0));
     let parts = [(&survey.train, survey.n_batches, true), (&survey.valid, 1, false)];
-    let mut per_size = 0.0;
     let n_levels = graph.levels().into_iter().max().unwrap_or(0);
-    for (part, n_batches, gradients) in parts {
+    let parts = parts.map(|(part, n_batches, gradients)| {
         let of_batch = part.n_items.div_ceil(n_batches.max(1));
         let items = &part.first_slice[..part.first_slice.len().min(of_batch)];
         let n_copies = if options.clamp > 0 { PIECES } else { 1 };
@@ -62,16 +68,36 @@ pub(super) fn device_need(
         let chunks = first_chunks(graph, docs, &items, options, gradients, limits);
         let size: usize = chunks.iter().map(Chunk::size).sum();
         let n_bytes: usize = chunks.iter().map(Chunk::n_bytes).sum();
-        need.sets = need.sets.max(chunks.len().min(N_SETS) as u64);
         need.chunk_bytes = chunks.iter().map(|chunk| chunk.n_bytes() as u64).fold(need.chunk_bytes, u64::max);
-        per_size = if size > 0 { n_bytes as f64 / size as f64 } else { per_size };
-        need.packed_bytes += (per_size * shape.size(part.n_items)) as u64;
+        let on_device: u64 = chunks.iter().map(|chunk| packed_bytes(&plan, chunk)).sum();
+        if size > 0 {
+            per_size = (n_bytes as f64 / size as f64, on_device as f64 / size as f64);
+        }
+        need.packed_bytes += (per_size.0 * shape.size(part.n_items)) as u64;
+        need.all_packed += (per_size.1 * shape.size(part.n_items)) as u64;
+        of_flight = chunks.iter().map(|chunk| flight_bytes(&plan, chunk)).fold(of_flight, u64::max);
+        let in_all = if chunks.len() < CHUNKS { 0 } else { shape.n_chunks(items.len(), 1, &limits) };
+        (plan, in_all.max(chunks.len()), chunks)
+    });
+    need.network = grown(0, 4 * graph.n_edges() as u64 + 16 * graph.n_nodes() as u64);
+    let left = device.max_bytes.map(|most| most.saturating_sub(need.network));
+    let n_sets = left.map_or(N_SETS, |left| fitting_sets(left, of_flight.max(1)));
+    let room = left.map_or(u64::MAX, |left| left.saturating_sub(n_sets as u64 * of_flight));
+    need.resident = need.all_packed.min(room).min(device.resident_bytes);
+    let mut sets = vec![BTreeMap::new(); n_sets];
+    for (plan, in_all, chunks) in &parts {
+        need.sets = need.sets.max((*in_all).min(n_sets) as u64);
         // Chunks take turns between the sets.
-        chunks.iter().enumerate().for_each(|(at, chunk)| grow(&mut sizes[at % N_SETS], &plan, chunk));
+        let made = chunks.iter().cycle().take((*in_all).min(n_sets.max(chunks.len())));
+        made.enumerate().for_each(|(at, chunk)| grow(&mut sets[at % n_sets], plan, chunk));
     }
-    need.network = grown(4 * graph.n_edges() as u64 + 16 * graph.n_nodes() as u64);
-    need.chunks = sizes.iter().flat_map(BTreeMap::values).sum();
-    need.total = need.network + need.chunks;
+    if need.resident == need.all_packed && options.clamp == 0 {
+        // No set ever loads packed documents of its own.
+        let is_state = |array: Option<Array>| array.is_none_or(|array| !array.is_packed());
+        sets.iter_mut().for_each(|set| set.retain(|(array, _), _| is_state(*array)));
+    }
+    need.chunks = sets.iter().flat_map(BTreeMap::values).sum();
+    need.total = need.network + need.chunks + need.resident;
     need
 }
 
@@ -92,7 +118,7 @@ fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &DispatchPlan, chu
     for (array, n_bytes) in plan.array_bytes(chunk) {
         let size = sizes.entry((Some(array), 0)).or_default();
         if *size < (n_bytes as u64).max(16) {
-            *size = grown(n_bytes as u64);
+            *size = grown(*size, n_bytes as u64);
         }
     }
     let args = sizes.entry((None, 0)).or_default();
@@ -109,8 +135,8 @@ fn grow(sizes: &mut BTreeMap<(Option<Array>, u8), u64>, plan: &DispatchPlan, chu
 
 /// Dispatches of the longest submission, where one start is tried.
 fn most_dispatches(plan: &DispatchPlan, chunk: &Chunk) -> usize {
-    let bursts = plan.options.max_alternations.min(BURST) as usize;
-    let alternations = bursts * plan.alternation(chunk, &chunk.rows, 0).len();
-    let rounds = if plan.searches() { BURST as usize * plan.round(chunk, &chunk.rows, 0).len() } else { 0 };
+    let alternations =
+        plan.alternations(chunk, &chunk.rows, 0..plan.options.max_alternations.min(BURST)).len();
+    let rounds = if plan.searches() { plan.rounds(chunk, &chunk.rows, 0..BURST).len() } else { 0 };
     (plan.start(chunk).len() + alternations.max(rounds)).max(plan.finish(chunk).len())
 }

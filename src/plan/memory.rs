@@ -24,9 +24,9 @@ const NAME: f64 = 24.0 + 32.0;
 const USUALLY_AHEAD: usize = 4;
 /// Bytes of all arrays for each node and edge that is packed there.
 const PART_BYTES: f64 = 20.0;
-/// Chunks of a device on the host besides those that are kept: the parts of one being packed and, if not all are kept, one being
-/// made of them, one ahead and two in flight.
-const CHUNKS: (f64, f64) = (1.0, 5.0);
+/// Chunks of a device on the host besides those that are kept and those in flight: the parts of one being packed and, if not all are
+/// kept, one being made of them and one ahead.
+const CHUNKS: (f64, f64) = (1.0, 3.0);
 /// A list of the topics that were on in a document: bytes, and bytes for each of its tokens.
 const ON_LIST: (f64, f64) = (1.0, 0.25);
 /// What the allocator keeps of what comes and goes.
@@ -137,7 +137,7 @@ pub(super) fn train_memory(
             let network = 8.0 * edges + 32.0 * nodes; // as kernels read it, and on its way there
             // Pieces of documents are packed anew every time.
             let all_kept = need.packed_bytes <= cache_bytes && options.estep.clamp == 0;
-            let n_chunks = if all_kept { CHUNKS.0 } else { CHUNKS.1 };
+            let n_chunks = if all_kept { CHUNKS.0 } else { CHUNKS.1 + need.sets as f64 };
             let packed = kept + n_chunks * need.chunk_bytes as f64 + network;
             let driver = if software { SOFTWARE_DRIVER } else { DRIVER };
             (0.0, packed + if software { need.total as f64 } else { 0.0 }, PROGRAM + driver)

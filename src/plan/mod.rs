@@ -28,8 +28,12 @@ use survey::Survey;
 /// The device that computes the E-step.
 #[derive(Debug, Clone, Copy)]
 pub struct Device {
-    /// Bytes for packed documents that are kept.
+    /// Bytes for packed documents that are kept on the host.
     pub cache_bytes: u64,
+    /// Bytes for those that stay on the device, at most.
+    pub resident_bytes: u64,
+    /// Bytes of the device to use in all, if there is a limit.
+    pub max_bytes: Option<u64>,
     /// Whether its memory is the host's.
     pub software: bool,
 }
@@ -174,9 +178,10 @@ fn needs(
     shape: &Shape,
     device: Option<Device>,
 ) -> (MemoryNeed, Option<DeviceNeed>) {
-    let device_memory = device.map(|_| device::device_need(graph, &docs, survey, shape, &options.estep));
+    let device_memory =
+        device.map(|device| device::device_need(graph, &docs, survey, shape, &options.estep, device));
     let backend = match (&device_memory, device) {
-        (Some(need), Some(Device { cache_bytes, software })) => {
+        (Some(need), Some(Device { cache_bytes, software, .. })) => {
             Backend::Device { need, cache_bytes, software }
         }
         _ => Backend::Cpu,

@@ -80,15 +80,21 @@ impl BackendOptions {
         if !wanted && !list_adapters().iter().any(|adapter| adapter.automatic) {
             return Ok(None);
         }
-        let machine = GpuMachine::open(GpuOptions {
-            device: self.device.clone(),
-            max_bytes: self.device_mb.map(|mb| mb.saturating_mul(1 << 20)),
-            ..GpuOptions::default()
-        })?;
+        let max_bytes = self.device_mb.map(|mb| mb.saturating_mul(1 << 20));
+        let (device, default) = (self.device.clone(), DeviceOptions::default());
+        let machine = GpuMachine::open(GpuOptions { device, max_bytes, ..GpuOptions::default() })?;
         observer.says(Level::Info, &format!("computing on {}", machine.name()));
+        let software = !machine.is_hardware();
         let cache_bytes = self.cache_mb.saturating_mul(1 << 20);
-        let device = Device { cache_bytes: cache_bytes as u64, software: !machine.is_hardware() };
-        let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, ..DeviceOptions::default() });
+        let resident_bytes = match (self.cache_mb, max_bytes) {
+            (0, _) => 0,
+            (_, Some(max_bytes)) => max_bytes,
+            // Software's memory is the host's, where the packed documents are already.
+            (_, None) if software => 0,
+            (_, None) => default.resident_bytes,
+        };
+        let device = Device { cache_bytes: cache_bytes as u64, resident_bytes, max_bytes, software };
+        let mut estep = DeviceEStep::new(machine, DeviceOptions { cache_bytes, resident_bytes, ..default });
         if let Some(mut warn) = observer.warner() {
             estep.on_warning(move |message| warn(message));
         }

@@ -1,6 +1,7 @@
 //! `devices`, and choosing one of them.
 
 use crate::support::{Folder, N_GOLDEN, golden, gpu_is_tested, list, number, text, without_driver};
+use noisyor::estep::cpu::InstructionSet;
 
 #[test]
 fn text_and_json_agree() {
@@ -27,10 +28,13 @@ fn text_and_json_agree() {
     }
     match result["auto"].as_u64() {
         Some(number) => {
-            assert!(shown.ends_with(&format!("--backend auto takes number {number}\n")), "{shown}")
+            assert!(shown.contains(&format!("--backend auto takes number {number}\n")), "{shown}")
         }
         None => assert!(shown.contains("--backend auto takes the CPU"), "{shown}"),
     }
+    let instructions = InstructionSet::widest().name();
+    assert!(shown.ends_with(&format!("the CPU computes with {instructions}\n")), "{shown}");
+    assert_eq!(result["cpu"]["instructions"], instructions);
 }
 
 #[test]
@@ -43,7 +47,9 @@ fn without_a_driver_there_are_none_and_the_remedy_is_named() {
     assert!(table.contains("apt-get install mesa-vulkan-drivers"), "{table}");
     let json = without_driver(&mut folder.noisyor("devices --json")).output().unwrap();
     assert!(json.status.success());
-    assert_eq!(text(&json.stdout), "{\"auto\":null,\"devices\":[]}\n");
+    let instructions = InstructionSet::widest().name();
+    let all = format!("{{\"auto\":null,\"cpu\":{{\"instructions\":\"{instructions}\"}},\"devices\":[]}}\n");
+    assert_eq!(text(&json.stdout), all);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::support::{Folder, PANTRY, gpu_is_tested, keys, number, pantry_docs};
 use noisyor::corpus::{Item, align, read, split};
 use noisyor::estep::device::{DeviceEStep, DeviceOptions};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
-use noisyor::estep::{EStep, EStepOptions, Monitor, Params, Work};
+use noisyor::estep::{EStep, EStepOptions, Monitor, Params, Start, Work};
 use noisyor::network::load_model;
 use std::sync::Arc;
 
@@ -178,8 +178,10 @@ fn device_memory_is_that_of_the_buffers() {
     }
     let folder = Folder::new();
     folder.run("synth --preset dblp --docs 3000 -o made --quiet");
-    let run = "made/corpus.svm --graph made/network.safetensors --batch full --threads 2";
+    let run = "made/corpus.svm --graph made/network.safetensors --batch full --threads 2 --start plain --estep-max 1";
     let planned = folder.result(&format!("plan {run} --seconds 0.2 --backend gpu --quiet"));
+    let with_residents =
+        folder.result(&format!("plan {run} --seconds 0.2 --backend gpu --device-mb 2000 --quiet"));
     let network = load_model(&folder.path("made/network.safetensors")).unwrap();
     let monitor = Arc::new(Monitor::default());
     let corpus =
@@ -188,17 +190,22 @@ fn device_memory_is_that_of_the_buffers() {
     let alignment = align(&corpus, &network.names.tokens);
     let docs = alignment.docs(&corpus);
     let parts = split(corpus.n_docs(), 0.1, 0.0, 0);
-    let mut estep =
-        DeviceEStep::new(GpuMachine::open(GpuOptions::default()).unwrap(), DeviceOptions::default());
-    let options = EStepOptions::default();
+    let options = EStepOptions { start: Start::Plain, max_alternations: 1, ..EStepOptions::default() };
     let params = Params::derive(&network.graph, &network.weights, options.bound).unwrap();
-    for (part, gradients) in [(&parts.train, true), (&parts.valid, false)] {
-        let items = Item::shared(&docs, part);
-        let (graph, options, monitor) = (&network.graph, &options, &*monitor);
-        let work =
-            Work { graph, params: &params, docs, items: &items, options, gradients, kept_on: None, monitor };
-        estep.run(&work, None).unwrap();
+    // Software keeps no packed documents of its own unless it is given memory.
+    for (planned, resident_bytes) in [(planned, 0), (with_residents, 2000 << 20)] {
+        let device = DeviceOptions { resident_bytes, ..DeviceOptions::default() };
+        let mut estep = DeviceEStep::new(GpuMachine::open(GpuOptions::default()).unwrap(), device);
+        for (part, gradients) in [(&parts.train, true), (&parts.valid, false)] {
+            let items = Item::shared(&docs, part);
+            let (graph, options, monitor) = (&network.graph, &options, &*monitor);
+            let (params, kept_on) = (&params, None);
+            let work = Work { graph, params, docs, items: &items, options, gradients, kept_on, monitor };
+            estep.run(&work, None).unwrap();
+        }
+        let need = &planned["device_memory"];
+        let (planned, used) = (number(&need["total"]), estep.machine().n_bytes() as f64);
+        assert!((0.9..1.1).contains(&(planned / used)), "{need} planned, {used} used");
+        assert_eq!(number(&need["resident"]) > 0.0, resident_bytes > 0, "{need}");
     }
-    let (planned, used) = (number(&planned["device_memory"]["total"]), estep.machine().n_bytes() as f64);
-    assert!((0.9..1.1).contains(&(planned / used)), "{planned} planned, {used} used");
 }

@@ -4,7 +4,7 @@ use super::*;
 use noisyor::batch::{Chunk, ChunkLimits, Chunks};
 use noisyor::corpus::Others;
 use noisyor::estep::device::twin::TwinMachine;
-use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine};
+use noisyor::estep::device::{DeviceEStep, DeviceOptions, Machine, Route};
 use noisyor::synth::{Preset, Sampler};
 use std::sync::atomic::Ordering;
 
@@ -55,6 +55,11 @@ impl Case {
 
     pub fn limits(mut self, limits: ChunkLimits) -> Self {
         self.device.limits = limits;
+        self
+    }
+
+    pub fn by(mut self, route: Route) -> Self {
+        self.device.route = Some(route);
         self
     }
 
@@ -131,7 +136,9 @@ impl Case {
     /// The chunks that a device gets.
     pub fn chunks(&self) -> Vec<Chunk> {
         let full = self.options.bound == Bound::Full;
-        Chunks::new(&self.network.graph, self.docs(), &self.items, 0, full, true, self.device.limits)
+        let DeviceOptions { limits, route, .. } = self.device;
+        Chunks::new(&self.network.graph, self.docs(), &self.items, 0, full, true, limits)
+            .with_bins(route.unwrap_or_default().bin_words())
             .collect()
     }
 }

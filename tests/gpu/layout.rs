@@ -7,20 +7,22 @@ use noisyor::batch::{DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
 use noisyor::estep::PULL;
 use noisyor::estep::cpu::{GROWTH, HOPE, MIN_GAIN, Q_ON};
 use noisyor::estep::device::marks::{CLAMPED_OFF, CLAMPED_ON};
-use noisyor::estep::device::{Access, Args, Array, EdgeState, KERNELS, Kernel, Lanes, Slot, WORKGROUP};
+use noisyor::estep::device::{Access, Args, Array, EdgeState, KERNELS, Kernel, Lanes, WORKGROUP};
 use noisyor::numeric::{G_MIN, R_MIN, X_CAP};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 
-/// Every kernel with both kinds of rows, parsed.
+/// Every kernel in all its variants, parsed.
 fn modules() -> impl Iterator<Item = (&'static Kernel, Lanes, Module)> {
-    KERNELS.into_iter().flat_map(|kernel| Lanes::ALL.map(|lanes| (kernel, lanes))).map(|(kernel, lanes)| {
-        let source = kernel.source(lanes);
-        let module = naga::front::wgsl::parse_str(&source)
-            .unwrap_or_else(|e| panic!("{kernel:?} {lanes:?}: {}", e.emit_to_string(&source)));
-        (kernel, lanes, module)
-    })
+    KERNELS.into_iter().flat_map(|kernel| kernel.lanes().iter().map(move |&lanes| (kernel, lanes))).map(
+        |(kernel, lanes)| {
+            let source = kernel.source(lanes);
+            let module = naga::front::wgsl::parse_str(&source)
+                .unwrap_or_else(|e| panic!("{kernel:?} {lanes:?}: {}", e.emit_to_string(&source)));
+            (kernel, lanes, module)
+        },
+    )
 }
 
 fn folder(path: &str) -> PathBuf {
@@ -123,13 +125,17 @@ fn records() -> Vec<Record> {
             inverse_temperature,
             q_start,
             pieces,
+            n_steps,
+            n_levels,
+            q_sweeps,
+            r_iterations,
+            n_edges,
         }),
         record!(DocRecord { node_begin, token_begin, edge_begin, count }),
         record!(NodeRecord { id, edge_begin, slot_begin, doc_ix }),
         record!(EdgeRecord { parent, slot }),
         record!(TouchedRecord { position_begin, edge_begin }),
         record!(EdgeState { r, term }),
-        record!(Slot { child, m }),
     ]
 }
 
@@ -140,9 +146,11 @@ fn wgsl_name(inner: &TypeInner) -> &'static str {
             ScalarKind::Float => "f32",
             other => panic!("{other:?} in memory"),
         },
-        TypeInner::Vector { size: naga::VectorSize::Bi, scalar } if scalar.kind == ScalarKind::Float => {
-            "[f32; 2]"
-        }
+        TypeInner::Vector { size: naga::VectorSize::Bi, scalar } if scalar.width == 4 => match scalar.kind {
+            ScalarKind::Uint => "[u32; 2]",
+            ScalarKind::Float => "[f32; 2]",
+            other => panic!("{other:?} in memory"),
+        },
         other => panic!("{other:?} in memory"),
     }
 }
@@ -175,14 +183,14 @@ fn element(array: Array) -> (&'static str, usize) {
         (path.rsplit("::").next().unwrap(), size_of::<T>())
     }
     match array {
-        Array::Network | Array::Rows | Array::EdgeOwners | Array::Positions | Array::DocState => of::<u32>(),
-        Array::NodeState | Array::DocBounds | Array::EdgeTotals | Array::Kept => of::<f32>(),
+        Array::Rows => of::<[u32; 2]>(),
+        Array::Network | Array::EdgeOwners | Array::Positions | Array::DocState => of::<u32>(),
+        Array::NodeState | Array::Slots | Array::DocBounds | Array::EdgeTotals | Array::Kept => of::<f32>(),
         Array::Docs => of::<DocRecord>(),
         Array::Nodes => of::<NodeRecord>(),
         Array::Edges => of::<EdgeRecord>(),
         Array::Touched => of::<TouchedRecord>(),
         Array::EdgeState => of::<EdgeState>(),
-        Array::Slots => of::<Slot>(),
         Array::NodeTotals => of::<[f32; 2]>(),
     }
 }
@@ -248,8 +256,10 @@ fn constants_are_the_rust_ones_to_the_bit() {
 
 #[test]
 fn shaders_declare_no_array_and_no_number_of_their_own() {
-    for name in shaders("shaders").iter().map(|name| format!("shaders/{name}.wgsl")) {
-        let file = std::fs::read_to_string(folder(&name)).unwrap();
+    let of =
+        |room: &str| shaders(room).into_iter().map(|name| format!("{room}/{name}.wgsl")).collect::<Vec<_>>();
+    for name in of("shaders").iter().chain(&of("shaders/stream")) {
+        let file = std::fs::read_to_string(folder(name)).unwrap();
         let code: String = words(&file).join(" ");
         assert!(!code.contains("binding") && !code.contains("const "), "{name}");
     }
@@ -261,7 +271,7 @@ fn every_kernel_has_one_entry_point_by_its_name_and_whole_workgroups() {
         let [entry] = &module.entry_points[..] else { panic!("{kernel:?} {lanes:?}: not one entry point") };
         assert_eq!(entry.name, kernel.name);
         assert_eq!(entry.stage, naga::ShaderStage::Compute);
-        assert_eq!(entry.workgroup_size, [WORKGROUP, 1, 1], "{kernel:?} {lanes:?}");
+        assert_eq!(entry.workgroup_size, [lanes.n_threads(), 1, 1], "{kernel:?} {lanes:?}");
     }
 }
 
@@ -270,17 +280,24 @@ fn every_kernel_has_its_file_and_its_twin_and_every_file_its_kernel() {
     let names: BTreeSet<String> = KERNELS.iter().map(|kernel| kernel.name.to_owned()).collect();
     assert_eq!(names.len(), KERNELS.len());
     assert_eq!(shaders("shaders"), names);
+    let streams = |kernel: &&&Kernel| kernel.lanes().contains(&Lanes::Stream);
+    let stream_names: BTreeSet<String> =
+        KERNELS.iter().filter(streams).map(|kernel| kernel.name.to_owned()).collect();
+    assert_eq!(shaders("shaders/stream"), stream_names);
     for kernel in KERNELS {
-        let file = std::fs::read_to_string(folder("shaders").join(format!("{}.wgsl", kernel.name))).unwrap();
-        Lanes::ALL.into_iter().for_each(|lanes| assert!(kernel.source(lanes).contains(&file), "{kernel:?}"));
+        for &lanes in kernel.lanes() {
+            let room = if lanes == Lanes::Stream { "shaders/stream" } else { "shaders" };
+            let file = std::fs::read_to_string(folder(room).join(format!("{}.wgsl", kernel.name))).unwrap();
+            assert!(kernel.source(lanes).contains(&file), "{kernel:?} {lanes:?}");
+        }
         assert!(folder("src/estep/device/twin").join(format!("{}.rs", kernel.name)).is_file(), "{kernel:?}");
     }
 }
 
 #[test]
 fn every_shared_file_is_part_of_a_kernel() {
-    let sources: Vec<String> =
-        KERNELS.iter().flat_map(|kernel| Lanes::ALL.map(|lanes| kernel.source(lanes))).collect();
+    let of = |kernel: &'static Kernel| kernel.lanes().iter().map(|&lanes| kernel.source(lanes));
+    let sources: Vec<String> = KERNELS.into_iter().flat_map(of).collect();
     for name in shaders("shaders/shared") {
         let file = std::fs::read_to_string(folder("shaders/shared").join(format!("{name}.wgsl"))).unwrap();
         assert!(sources.iter().any(|source| source.contains(&file)), "{name}");
@@ -321,8 +338,9 @@ fn workgroups_fit_every_adapter() {
         layouter.update(module.to_ctx()).unwrap();
         let shared = module.global_variables.iter().filter(|(_, var)| var.space == AddressSpace::WorkGroup);
         let n_bytes: u32 = shared.map(|(_, var)| layouter[var.ty].size).sum();
-        // WebGPU's defaults of maxComputeWorkgroupStorageSize and maxComputeInvocationsPerWorkgroup.
-        assert!(n_bytes <= 16_384, "{kernel:?} {lanes:?}: {n_bytes} bytes");
+        // 16,384 is WebGPU's default of maxComputeWorkgroupStorageSize; 256 of maxComputeInvocationsPerWorkgroup.
+        assert!(n_bytes <= lanes.workgroup_bytes(), "{kernel:?} {lanes:?}: {n_bytes} bytes");
+        assert_eq!(lanes.workgroup_bytes() > 16_384, lanes == Lanes::LargeBin);
         assert!(module.entry_points[0].workgroup_size.iter().product::<u32>() <= 256, "{kernel:?} {lanes:?}");
     }
 }

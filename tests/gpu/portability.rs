@@ -2,10 +2,12 @@
 //! DirectX 12, whatever adapter the tests themselves run on.
 #![allow(clippy::unwrap_used)]
 
-use naga::Module;
 use naga::back::{hlsl, msl, spv};
+use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{Module, ShaderStage};
 use noisyor::estep::device::{KERNELS, Kernel, Lanes, Q_UPDATE};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 fn validate(source: &str) -> Result<(Module, ModuleInfo), String> {
@@ -16,9 +18,10 @@ fn validate(source: &str) -> Result<(Module, ModuleInfo), String> {
     Ok((module, info))
 }
 
-/// Every kernel with both kinds of rows.
+/// Every kernel in all its variants.
 fn sources() -> impl Iterator<Item = (&'static Kernel, Lanes, String)> {
-    let pairs = KERNELS.into_iter().flat_map(|kernel| Lanes::ALL.map(|lanes| (kernel, lanes)));
+    let pairs =
+        KERNELS.into_iter().flat_map(|kernel| kernel.lanes().iter().map(move |&lanes| (kernel, lanes)));
     pairs.map(|(kernel, lanes)| (kernel, lanes, kernel.source(lanes)))
 }
 
@@ -34,15 +37,42 @@ fn kernels_are_valid_without_any_capability() {
     for_each_valid(|_, _, _| ());
 }
 
+/// SPIR-V as wgpu 30.0.1 makes it on a card with Vulkan 1.3 and VK_EXT_robustness2, which all recent ones have: `naga_options` in
+/// wgpu-hal's vulkan/adapter.rs, and `compile_stage` in its vulkan/device.rs, with the checks and the zeroing of workgroup memory that
+/// src/estep/gpu/open.rs leaves switched on. What is left to naga's defaults does not concern compute kernels.
+fn wgpu_options() -> spv::Options<'static> {
+    spv::Options {
+        lang_version: (1, 6),
+        bounds_check_policies: BoundsCheckPolicies {
+            index: BoundsCheckPolicy::Restrict,
+            // The driver checks them.
+            buffer: BoundsCheckPolicy::Unchecked,
+            image_load: BoundsCheckPolicy::Unchecked,
+            binding_array: BoundsCheckPolicy::Unchecked,
+        },
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::Native,
+        force_loop_bounding: true,
+        ..spv::Options::default()
+    }
+}
+
+/// With NOISYOR_SPIRV=FOLDER they are kept as FOLDER/KERNEL.LANES.spv, for scripts/gpu-isa.sh.
 #[test]
 fn kernels_become_spirv() {
-    for_each_valid(|kernel, module, info| {
-        let options = spv::Options::default();
-        let words =
-            spv::write_vec(module, info, &options, None).unwrap_or_else(|e| panic!("{kernel:?}: {e}"));
+    let folder = std::env::var_os("NOISYOR_SPIRV").map(PathBuf::from);
+    for (kernel, lanes, source) in sources() {
+        let (module, info) = validate(&source).unwrap_or_else(|e| panic!("{kernel:?} {lanes:?}: {e}"));
+        let entry_point = kernel.name.to_owned();
+        let pipeline = spv::PipelineOptions { shader_stage: ShaderStage::Compute, entry_point };
+        let words = spv::write_vec(&module, &info, &wgpu_options(), Some(&pipeline))
+            .unwrap_or_else(|e| panic!("{kernel:?} {lanes:?}: {e}"));
         assert_eq!(words[0], 0x0723_0203, "{kernel:?}: SPIR-V begins with its magic number");
         assert!(words.len() > 100, "{kernel:?}");
-    });
+        if let Some(folder) = &folder {
+            let name = format!("{}.{lanes:?}.spv", kernel.name).to_lowercase();
+            std::fs::write(folder.join(name), bytemuck::cast_slice(&words)).unwrap();
+        }
+    }
 }
 
 #[test]

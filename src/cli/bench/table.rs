@@ -31,7 +31,13 @@ pub(super) fn text(output: &Output<'_>) -> String {
 }
 
 fn title(row: &Row) -> String {
-    format!("{}{}", row.backend, if row.packed_before { ", packed before" } else { "" })
+    let what = match &row.on_device {
+        Some(run) if run.chunks_resident == run.chunks => ", resident",
+        Some(run) if run.chunks_resident > 0 => ", part resident",
+        _ if row.packed_before => ", packed before",
+        _ => "",
+    };
+    format!("{}{what}", row.backend)
 }
 
 fn rates(report: &Report) -> String {
@@ -139,7 +145,9 @@ fn kernels(on_device: &[(String, &OnDevice)]) -> String {
         }
         text += "\n";
     }
-    text
+    text += &format!("{:11}", "steps");
+    on_device.iter().for_each(|(_, run)| text += &format!("{:>23}", grouped(run.steps as f64)));
+    text + "\n"
 }
 
 fn notes(report: &Report) -> String {
@@ -153,12 +161,18 @@ fn notes(report: &Report) -> String {
                     KernelTimes::Device => "kernels are timed one by one",
                     KernelTimes::Wall => "no timestamps: kernel time is the wall clock of waiting",
                 };
-                format!("; {times}\n")
+                let route = run.route.map_or(
+                    "flat or by kind of device: too few documents to measure".to_owned(),
+                    str::to_owned,
+                );
+                format!("; route: {route}; {times}\n")
             }
         };
     }
     if report.rows.iter().any(|row| row.packed_before) {
         text += "packed before: documents as an earlier run packed them, as in later epochs of training, within --cache-mb\n\
+                 resident: on the device as well, within --device-mb; MB up, MB down: of a run, which is what an epoch takes\n\
+                 steps: dispatches one after another; those of several chunks that may overlap count as one\n\
                  starved: waiting for packed documents; busy: kernels' share of the wall time; chunks: packed before/all\n\
                  host and device work at the same time: the seconds need not add up\n";
     }

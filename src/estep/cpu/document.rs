@@ -5,6 +5,7 @@ use super::clamp::Clamped;
 use super::edge_terms::EdgeTerms;
 use super::gradient::Accumulator;
 use super::greedy::Search;
+use super::instruction_set::{InstructionSet, in_versions};
 use super::q_sweep::spread_m;
 use super::r_update::{init_r, update_r};
 use super::reduce::{Reduced, UpperTerms};
@@ -12,7 +13,6 @@ use crate::batch::Batch;
 use crate::estep::{EStepOptions, MIN_BETTER, OnListsReader, Params, Start, Stats};
 use crate::network::Graph;
 use crate::numeric::{sigmoid, softplus};
-use multiversion::multiversion;
 
 /// Where every q begins, unless a search comes first.
 pub const Q_START: f32 = 0.5;
@@ -20,6 +20,8 @@ pub const Q_START: f32 = 0.5;
 /// Memory of one thread: q, log-odds and bound of a batch, per-edge arrays of one document.
 #[derive(Debug, Default)]
 pub(super) struct DocState {
+    /// What it runs with.
+    pub(super) instructions: InstructionSet,
     /// q of every node of the batch; 1 for tokens.
     pub(super) q: Vec<f32>,
     /// The bound of every document.
@@ -76,10 +78,14 @@ pub(super) struct SomeDocs<'a> {
     pub(super) upper: Option<&'a UpperTerms>,
 }
 
-/// Runs all documents of a batch. Everything called from here is inlined, so that it is compiled for the
-/// widest vectors this machine has.
-#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
-pub(super) fn run_batch(
+in_versions! {
+    /// Runs all documents of a batch.
+    pub(super) fn run_batch(docs: SomeDocs<'_>, state: &mut DocState, sums: Option<&mut Accumulator>, totals: &mut Stats)
+        = run_each
+}
+
+#[inline(always)]
+fn run_each(
     docs: SomeDocs<'_>,
     state: &mut DocState,
     mut sums: Option<&mut Accumulator>,
@@ -88,6 +94,7 @@ pub(super) fn run_batch(
     let SomeDocs { graph, batch, params, options, mut kept_on, upper } = docs;
     state.start(batch);
     let mut reduced = state.reduced.take().unwrap_or_default();
+    reduced.state.instructions = state.instructions;
     for doc_ix in 0..batch.n_docs() {
         let whole = OneDoc { graph, batch, doc_ix, params, options };
         if let Some(lists) = &mut kept_on {
@@ -113,6 +120,11 @@ pub(super) fn run_batch(
 }
 
 impl DocState {
+    /// Memory of a thread that runs with these instructions.
+    pub(super) fn with(instructions: InstructionSet) -> Self {
+        Self { instructions, ..Self::default() }
+    }
+
     /// Every q at its start, no bounds.
     #[inline(always)]
     pub(super) fn start(&mut self, batch: &Batch) {
@@ -173,12 +185,12 @@ impl DocState {
     pub(super) fn solve(&mut self, doc: OneDoc<'_>, totals: &mut Stats) -> (f64, u32) {
         let tries = doc.options.start.tries();
         if tries.is_empty() {
-            return self.solve_from(doc, doc.options.start, totals);
+            return solve_from(self.instructions, self, doc, doc.options.start, totals);
         }
         let mut best = std::mem::take(&mut self.best);
         let (mut best_bound, mut n_alternations) = (f64::NEG_INFINITY, 0);
         for &start in tries {
-            let (bound, n) = self.solve_from(doc, start, totals);
+            let (bound, n) = solve_from(self.instructions, self, doc, start, totals);
             n_alternations += n;
             if bound > best_bound + f64::from(MIN_BETTER) || bound.is_nan() {
                 best_bound = bound;
@@ -323,6 +335,10 @@ impl DocState {
         }
         elbo + entropy(&self.logit[batch.topics(doc_ix)])
     }
+}
+
+in_versions! {
+    fn solve_from(state: &mut DocState, doc: OneDoc<'_>, start: Start, totals: &mut Stats) -> (f64, u32) = DocState::solve_from
 }
 
 /// Entropy of q = sigmoid(g): softplus(g) - q g, summed; in whole groups, so that all of it is vectorised.

@@ -19,8 +19,12 @@
 //! With A the sum of the weights of the parents that are on, `beta(w0 + A) - beta(w0) = A + log1p(t)` and
 //! `f'(w0 + A) = f'(w0) exp(-A) / (1 + t)`, where `t = f'(w0) (1 - exp(-A))`: nothing cancels.
 
+mod best_flip;
+mod flip;
+
 use super::GROUP;
 use super::document::DocState;
+use super::instruction_set::in_versions;
 use super::r_update::init_r;
 use crate::batch::{Batch, NodeRecord};
 use crate::numeric::{X_CAP, exp_neg, log1p_pos};
@@ -48,14 +52,14 @@ pub(super) struct Search {
     gain: Vec<f32>,
     /// g with all topics off.
     pub(super) alone: Vec<f32>,
-    /// g of a topic that has topics below, and is off, together with the best chain of ancestors that are off. (Of the other topics, which
-    /// are most, it is found when it may decide.)
+    /// g of a topic that has topics below, and is off, together with the best chain of ancestors that are off. Minus infinity of the
+    /// other topics, which are most: of those it is found when it may decide.
     value: Vec<f32>,
     /// The first of that chain.
     above: Vec<u32>,
     /// Whether a topic has topics below.
     is_upper: Vec<bool>,
-    /// The most that any one parent can say to a topic: what it says where all are off.
+    /// The most that any one parent can say to a topic without topics below: what it says where all are off. Minus infinity of the others.
     reach: Vec<f32>,
     /// Terms of the edges at hand.
     next: Vec<f32>,
@@ -86,38 +90,6 @@ struct Field {
 }
 
 impl Search {
-    /// Marks all topics that have topics below: no chain is known yet.
-    #[inline(always)]
-    fn begin_chains(&mut self, batch: &Batch, field: Field, m: &[f32]) {
-        let (begin, tokens) = field.nodes;
-        self.value.clone_from(&self.gain);
-        self.above.clear();
-        self.above.resize(tokens - begin, NONE);
-        self.is_upper.clear();
-        self.reach.clear();
-        self.marked.clear();
-        for topic in begin..tokens {
-            let is_upper = children(batch, topic).iter().any(|&child| (child as usize) < tokens);
-            if is_upper {
-                self.marked.push(topic as u32);
-            }
-            self.is_upper.push(is_upper);
-            let range = edges_into(&batch.nodes, topic);
-            let said = &m[range.start - field.first..range.end - field.first];
-            self.reach.push(said.iter().copied().fold(0.0, f32::max));
-        }
-        self.is_marked.clone_from(&self.is_upper);
-    }
-
-    /// Marks a topic for [`DocState::update_chains`], if it has topics below.
-    #[inline(always)]
-    fn mark(&mut self, topic: usize, begin: usize) {
-        if self.is_upper[topic - begin] && !self.is_marked[topic - begin] {
-            self.is_marked[topic - begin] = true;
-            self.marked.push(topic as u32);
-        }
-    }
-
     /// Topics that had to stay off may come on again, alone or with those below them.
     #[inline(always)]
     fn unbar(&mut self, batch: &Batch, field: Field) {
@@ -125,17 +97,6 @@ impl Search {
             self.is_barred[topic as usize - field.nodes.0] = false;
             if field.deep {
                 self.mark_children(batch, field, topic as usize);
-            }
-        }
-    }
-
-    /// Marks the topics below a topic.
-    #[inline(always)]
-    fn mark_children(&mut self, batch: &Batch, field: Field, topic: usize) {
-        let (begin, tokens) = field.nodes;
-        for &child in children(batch, topic) {
-            if (child as usize) < tokens {
-                self.mark(child as usize, begin);
             }
         }
     }
@@ -192,12 +153,14 @@ impl DocState {
         self.search.is_barred.resize(n_topics, false);
         if field.deep {
             self.search.begin_chains(batch, field, &self.terms.m);
+        } else {
+            self.search.begin_flat(n_topics);
         }
         self.turn_on_clamped(batch, field);
         for place in begin_on.iter().map(|&place| place as usize).filter(|&place| place < n_topics) {
             self.flip(batch, field, begin + place);
         }
-        self.climb(batch, field, NOTHING_LOST);
+        climb(self.instructions, self, batch, field, NOTHING_LOST);
         self.save_search(field);
         for topic in begin..tokens {
             self.replace(batch, field, topic);
@@ -223,9 +186,9 @@ impl DocState {
             return;
         }
         self.flip(batch, field, topic);
-        let won = self.climb(batch, field, -gain);
+        let won = climb(self.instructions, self, batch, field, -gain);
         if won > MIN_GAIN {
-            self.climb(batch, field, NOTHING_LOST);
+            climb(self.instructions, self, batch, field, NOTHING_LOST);
             self.save_search(field);
         } else {
             self.restore_search(field);
@@ -272,98 +235,21 @@ impl DocState {
     #[inline(always)]
     fn undo_chain(&mut self, batch: &Batch, field: Field, (mut topic, last): (usize, usize)) {
         let begin = field.nodes.0;
-        while topic != last {
+        loop {
             self.flip(batch, field, topic);
+            if topic == last {
+                break;
+            }
             self.search.barred.pop();
             self.search.is_barred[topic - begin] = false;
             topic = self.search.above[topic - begin] as usize;
         }
-        self.flip(batch, field, last);
-    }
-
-    /// The topic whose flip gains most, and how much; of several, the first.
-    #[inline(always)]
-    fn best_flip(&mut self, batch: &Batch, field: Field) -> Option<(f32, usize)> {
-        let (begin, tokens) = field.nodes;
-        let (mut best, mut topic) = (MIN_GAIN, None);
-        let most_above = if field.deep { self.most_above(field) } else { 0.0 };
-        for at in 0..tokens - begin {
-            let search = &self.search;
-            let mut gain = search.gain[at];
-            if self.q[begin + at] > 0.0 {
-                gain = -gain;
-            } else if field.deep && search.is_upper[at] {
-                gain = search.value[at];
-            } else if field.deep && gain + search.reach[at] + most_above > best && !search.is_barred[at] {
-                let above;
-                (gain, above) = self.with_chain(batch, field, begin + at);
-                self.search.above[at] = above;
-            }
-            if gain > best && !self.search.is_barred[at] {
-                (best, topic) = (gain, Some(begin + at));
-            }
-        }
-        topic.map(|topic| (best, topic))
-    }
-
-    /// The most that a chain of ancestors is worth, whatever topic it ends at.
-    #[inline(always)]
-    fn most_above(&self, field: Field) -> f32 {
-        let (search, topics) = (&self.search, &self.q[field.nodes.0..field.nodes.1]);
-        let off = topics.iter().enumerate().filter(|&(at, &q)| q == 0.0 && search.is_upper[at]);
-        off.map(|(at, _)| search.value[at]).fold(0.0, f32::max)
-    }
-
-    /// What a topic that is off is worth with its best chain, and the first of that:
-    /// `g_k + max(0, max over parents p that are off of (term_pk + value_p))`.
-    #[inline(always)]
-    fn with_chain(&self, batch: &Batch, field: Field, topic: usize) -> (f32, u32) {
-        let (search, begin) = (&self.search, field.nodes.0);
-        let (mut best, mut above) = (0.0, NONE);
-        for e in edges_into(&batch.nodes, topic) {
-            let parent = batch.edges[e].parent;
-            if self.q[parent as usize] == 0.0 && !search.is_barred[parent as usize - begin] {
-                let with = self.terms.m[e - field.first] + search.value[parent as usize - begin];
-                if with > best {
-                    (best, above) = (with, parent);
-                }
-            }
-        }
-        (search.gain[topic - begin] + best, above)
-    }
-
-    /// What upper topics are worth with their best chains, brought up to date from those that are marked downwards.
-    #[inline(always)]
-    fn update_chains(&mut self, batch: &Batch, field: Field) {
-        let begin = field.nodes.0;
-        let mut next = 0;
-        while let Some(&topic) = self.search.marked.get(next) {
-            next += 1;
-            let topic = topic as usize;
-            self.search.is_marked[topic - begin] = false;
-            let (value, above) = if self.q[topic] == 0.0 {
-                self.with_chain(batch, field, topic)
-            } else {
-                (self.search.gain[topic - begin], NONE)
-            };
-            let search = &mut self.search;
-            let changed = value != search.value[topic - begin];
-            (search.value[topic - begin], search.above[topic - begin]) = (value, above);
-            if changed {
-                search.mark_children(batch, field, topic);
-            }
-        }
-        self.search.marked.clear();
     }
 
     /// Keeps where the search stands.
     #[inline(always)]
     fn save_search(&mut self, field: Field) {
         let Search { saved, lift, gain, value, above, .. } = &mut self.search;
-        if !field.deep {
-            value.clear();
-            above.clear();
-        }
         saved.values.clear();
         let q = &self.q[field.nodes.0..field.nodes.1];
         for values in [q, &self.terms.m[..field.n_edges], lift, gain, value] {
@@ -384,67 +270,6 @@ impl DocState {
             rest = behind;
         }
         above.clone_from(&saved.above);
-    }
-
-    /// Flips a topic and brings everyone's gain up to date.
-    #[inline(always)]
-    fn flip(&mut self, batch: &Batch, field: Field, topic: usize) {
-        let (begin, first) = (field.nodes.0, field.first);
-        let on = 1.0 - self.q[topic];
-        self.q[topic] = on;
-        if on == 0.0 {
-            self.search.is_barred[topic - begin] = true;
-            self.search.barred.push(topic as u32);
-        }
-        for e in edges_into(&batch.nodes, topic) {
-            let (term, parent) = (self.terms.m[e - first], batch.edges[e].parent as usize);
-            self.search.gain[parent - begin] += if on > 0.0 { term } else { -term };
-            self.search.mark(parent, begin); // a topic with parents: the network is deep
-        }
-        if field.deep {
-            self.search.mark(topic, begin);
-        }
-        for &child in children(batch, topic) {
-            self.update_node(batch, field, child as usize);
-        }
-    }
-
-    /// A node of which a parent was flipped: its own gain, and what it says to its parents.
-    #[inline(always)]
-    fn update_node(&mut self, batch: &Batch, field: Field, node: usize) {
-        let ((begin, tokens), first) = (field.nodes, field.first);
-        let Self { q, terms, search, .. } = self;
-        let range = edges_into(&batch.nodes, node);
-        let edges = &batch.edges[range.clone()];
-        let (from, to) = (range.start - first, range.end - first);
-        let slope = terms.slope[from];
-        let a: f32 = edges.iter().zip(&terms.w[from..to]).map(|(edge, w)| w * q[edge.parent as usize]).sum();
-        let (lift, slope_now) = lifted(slope, a);
-        if node < tokens {
-            search.gain[node - begin] += lift - search.lift[node - begin];
-            search.mark(node, begin); // as above
-        }
-        search.lift[node - begin] = lift;
-        let padded = (to - from).next_multiple_of(GROUP);
-        if search.next.len() < padded {
-            search.next.resize(padded, 0.0);
-        }
-        for (next, w) in search.next[..padded].iter_mut().zip(&terms.w[from..from + padded]) {
-            *next = lifted(slope_now, *w).0;
-        }
-        let is_on = q[node] > 0.0;
-        for (j, edge) in edges.iter().enumerate() {
-            let (w, parent) = (terms.w[from + j], edge.parent as usize);
-            let term =
-                if q[parent] > 0.0 { lift - lifted(slope, (a - w).max(0.0)).0 } else { search.next[j] };
-            if is_on {
-                search.gain[parent - begin] += term - terms.m[from + j];
-                if field.deep {
-                    search.mark(parent, begin);
-                }
-            }
-            terms.m[from + j] = term;
-        }
     }
 
     /// q and r at the configuration found: q near 1 and 0, r in proportion to q w.
@@ -479,6 +304,8 @@ impl DocState {
         }
     }
 }
+
+in_versions! { fn climb(state: &mut DocState, batch: &Batch, field: Field, won: f32) -> f32 = DocState::climb }
 
 #[inline(always)]
 fn edges_into(nodes: &[NodeRecord], node: usize) -> std::ops::Range<usize> {

@@ -7,6 +7,7 @@ mod edge_terms;
 mod gradient;
 mod greedy;
 mod in_order;
+mod instruction_set;
 mod probe;
 mod q_sweep;
 mod r_update;
@@ -16,6 +17,7 @@ pub use document::Q_START;
 pub(crate) use gradient::Accumulator;
 pub(super) use greedy::lifted_beyond;
 pub use greedy::{HOPE, MIN_GAIN, Q_ON};
+pub use instruction_set::InstructionSet;
 pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;
 
@@ -26,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::network::Graph;
 use document::{DocState, SomeDocs};
 pub(crate) use in_order::in_order;
-use reduce::UpperTerms;
+use reduce::{UpperTerms, upper_terms};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -42,8 +44,9 @@ const RELEASE_BLOCKS: usize = RELEASE_DOCS / BLOCK_DOCS;
 const GROUP: usize = 8;
 
 /// The CPU backend.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CpuEStep {
+    instructions: InstructionSet,
     /// Workers at rest, and the sizes they were made for.
     workers: Mutex<Vec<Worker>>,
     sizes: Sizes,
@@ -82,10 +85,27 @@ impl Kept {
     }
 }
 
+impl Default for CpuEStep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl CpuEStep {
     /// A backend on rayon's current thread pool.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_instructions(InstructionSet::widest())
+    }
+
+    /// What it computes with.
+    pub fn instructions(&self) -> InstructionSet {
+        self.instructions
+    }
+
+    /// The same with an instruction set that this machine has: for tests, since all give the same bytes.
+    pub fn with_instructions(instructions: InstructionSet) -> Self {
+        assert!(instructions.is_available(), "this machine does not have {}", instructions.name());
+        Self { instructions, workers: Mutex::default(), sizes: Sizes::default() }
     }
 
     fn take_worker(&self, graph: &Graph, full: bool) -> Worker {
@@ -93,7 +113,7 @@ impl CpuEStep {
         rested.unwrap_or_else(|| Worker {
             packer: Packer::new(graph, full),
             batch: Batch::default(),
-            state: DocState::default(),
+            state: DocState::with(self.instructions),
             sums: Accumulator::new(graph),
         })
     }
@@ -117,7 +137,7 @@ impl EStep for CpuEStep {
         let EStepOptions { start, clamp, .. } = *work.options;
         let is_told = sink.is_some() || work.kept_on.is_some();
         let reduce = work.gradients && !is_told && !full && start == Start::Greedy && clamp == 0;
-        let upper = reduce.then(|| UpperTerms::derive(graph, work.params));
+        let upper = reduce.then(|| upper_terms(self.instructions, graph, work.params));
         let (keep, n_blocks) = (sink.is_some(), AtomicUsize::new(0));
         let run = |(block_ix, block): (usize, &[Item])| {
             work.monitor.go_on()?;
@@ -166,7 +186,7 @@ impl Worker {
             let kept_on = work.kept_on.map(|lists| lists.from(first_item + done));
             let Work { graph, params, options, .. } = *work;
             let docs = SomeDocs { graph, batch: &self.batch, params, options, kept_on, upper };
-            document::run_batch(docs, &mut self.state, sums, &mut totals);
+            document::run_batch(self.state.instructions, docs, &mut self.state, sums, &mut totals);
             if let Some(bad) = self.state.elbo.iter().position(|elbo| !elbo.is_finite()) {
                 return Err(not_finite(rest[bad], self.state.elbo[bad]));
             }

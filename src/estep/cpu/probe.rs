@@ -3,6 +3,7 @@
 
 use super::document::{self, DocState, OneDoc, SomeDocs};
 use super::gradient::Accumulator;
+use super::instruction_set::in_versions;
 use super::q_sweep::spread_m;
 use super::r_update::update_r;
 use crate::batch::{Batch, Packer};
@@ -10,7 +11,6 @@ use crate::corpus::{Docs, Item};
 use crate::estep::pieces::Piece;
 use crate::estep::{Bound, EStepOptions, Params, Start, Stats};
 use crate::network::Graph;
-use multiversion::multiversion;
 
 /// One document held at some q and r.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl<'a> Probe<'a> {
         let mut totals = Stats::default();
         let Self { graph, ref batch, params, .. } = *self;
         let docs = SomeDocs { graph, batch, params, options, kept_on: None, upper: None };
-        document::run_batch(docs, &mut self.state, None, &mut totals);
+        document::run_batch(self.state.instructions, docs, &mut self.state, None, &mut totals);
         self.refresh();
         totals
     }
@@ -107,13 +107,13 @@ impl<'a> Probe<'a> {
         for at in self.batch.topics(0) {
             self.state.q[at] = q[self.batch.nodes[at].id as usize];
         }
-        best_r(&self.batch, &mut self.state, r_iterations);
+        best_r(self.state.instructions, &self.batch, &mut self.state, r_iterations);
     }
 
     /// The bound at a q, given for every topic of the network, with the best r there.
     pub fn bound_at(&mut self, q: &[f32], r_iterations: u32) -> f64 {
         self.put_q(q);
-        best_r(&self.batch, &mut self.state, r_iterations);
+        best_r(self.state.instructions, &self.batch, &mut self.state, r_iterations);
         self.elbo()
     }
 
@@ -230,9 +230,11 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// Iterates r at held q. Compiled for the widest vectors, as the E-step is.
-#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
-fn best_r(batch: &Batch, state: &mut DocState, r_iterations: u32) {
+in_versions! { fn best_r(batch: &Batch, state: &mut DocState, r_iterations: u32) = best_r_at_q }
+
+/// Iterates r at held q.
+#[inline(always)]
+fn best_r_at_q(batch: &Batch, state: &mut DocState, r_iterations: u32) {
     state.share_by_q(batch, 0);
     state.terms.update(batch.n_edges());
     for _ in 0..r_iterations {

@@ -6,6 +6,7 @@
 //! it oscillates. The accelerated iteration takes the largest p of 4, 2, 1, 1/2 with `p kappa <= 1` for all parents and, for
 //! 4 and 2, no share growing beyond GROWTH times itself: kappa is known only where r is now.
 
+use super::GROUP;
 use super::edge_terms::EdgeTerms;
 use crate::batch::{EdgeRecord, NodeRecord};
 use crate::numeric::{G_MIN, R_MIN};
@@ -33,26 +34,44 @@ pub(super) fn update_r(
     accelerate: bool,
     terms: &mut EdgeTerms,
 ) {
+    let g = &mut terms.m[..edges.len().next_multiple_of(GROUP)];
+    // Two passes: the second is vectorised, the first cannot be.
+    for (g, edge) in g.iter_mut().zip(edges) {
+        *g = q[edge.parent as usize];
+    }
+    for (g, gain) in g.iter_mut().zip(&terms.gain) {
+        let g_e = *g * gain;
+        *g = if g_e < G_MIN { 0.0 } else { g_e };
+    }
     for pair in nodes.windows(2) {
         let (from, to) = (pair[0].edge_begin as usize - first, pair[1].edge_begin as usize - first);
-        let (edges, gain, curve) = (&edges[from..to], &terms.gain[from..to], &terms.curve[from..to]);
-        let (r, g) = (&mut terms.r[from..to], &mut terms.m[from..to]);
-        for j in 0..edges.len() {
-            let g_j = q[edges[j].parent as usize] * gain[j];
-            g[j] = if g_j < G_MIN { 0.0 } else { g_j };
+        let (r, g, curve) = (&mut terms.r[from..to], &terms.m[from..to], &terms.curve[from..to]);
+        // Most rows are short: where the compiler knows their length it leaves no loops.
+        match r.len() {
+            1 => iterate(&mut r[..1], &g[..1], &curve[..1], accelerate),
+            2 => iterate(&mut r[..2], &g[..2], &curve[..2], accelerate),
+            _ => iterate(r, g, curve, accelerate),
         }
-        let Sums { sum, sum2, sum4, kappa, largest } = Sums::of(r, g, curve);
-        let largest2 = largest * largest;
-        if accelerate && kappa <= 0.25 && sum4 > R_MIN && largest2 * largest2 <= GROWTH * sum4 {
-            share(r, g, sum4, |g| (g * g) * (g * g));
-        } else if accelerate && kappa <= 0.5 && sum2 > R_MIN && largest2 <= GROWTH * sum2 {
-            share(r, g, sum2, |g| g * g);
-        } else if accelerate && kappa > 1.0 {
-            let sum_root = r.iter().zip(&*g).map(|(r, g)| r * g.sqrt()).sum();
-            share(r, g, sum_root, f32::sqrt);
-        } else {
-            share(r, g, sum, |g| g);
+    }
+}
+
+/// One iteration at one node.
+#[inline(always)]
+fn iterate(r: &mut [f32], g: &[f32], curve: &[f32], accelerate: bool) {
+    let Sums { sum, sum2, sum4, kappa, largest } = Sums::of(r, g, curve);
+    let largest2 = largest * largest;
+    if accelerate && kappa <= 0.25 && sum4 > R_MIN && largest2 * largest2 <= GROWTH * sum4 {
+        share(r, g, sum4, |g| (g * g) * (g * g));
+    } else if accelerate && kappa <= 0.5 && sum2 > R_MIN && largest2 <= GROWTH * sum2 {
+        share(r, g, sum2, |g| g * g);
+    } else if accelerate && kappa > 1.0 {
+        let mut sum_root = 0.0;
+        for (r, g) in r.iter().zip(g) {
+            sum_root += r * g.sqrt();
         }
+        share(r, g, sum_root, f32::sqrt);
+    } else {
+        share(r, g, sum, |g| g);
     }
 }
 
@@ -113,7 +132,7 @@ fn share(r: &mut [f32], g: &[f32], sum: f32, power: impl Fn(f32) -> f32) {
         let inverse = 1.0 / sum;
         for (r, &g) in r.iter_mut().zip(g) {
             let next = *r * power(g) * inverse;
-            *r = if next < R_MIN { 0.0 } else { next };
+            *r = if next.to_bits() < R_MIN.to_bits() { 0.0 } else { next };
         }
     }
 }

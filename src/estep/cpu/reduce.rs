@@ -14,6 +14,7 @@
 
 use super::document::DocState;
 use super::gradient::Accumulator;
+use super::instruction_set::in_versions;
 use crate::batch::{Batch, DocRecord, EdgeRecord, NodeRecord};
 use crate::estep::Params;
 use crate::network::Graph;
@@ -36,8 +37,11 @@ pub(super) struct UpperTerms {
     n_levels: u32,
 }
 
+in_versions! { pub(super) fn upper_terms(graph: &Graph, params: &Params) -> UpperTerms = UpperTerms::derive }
+
 impl UpperTerms {
-    pub(super) fn derive(graph: &Graph, params: &Params) -> Self {
+    #[inline(always)]
+    fn derive(graph: &Graph, params: &Params) -> Self {
         let lift = |slope: f32, w: f32| w + log1p_pos(slope * exp_neg(w.min(X_CAP)).1);
         let mut edge = vec![0.0; graph.n_edges()];
         for child in 0..graph.n_nodes() {

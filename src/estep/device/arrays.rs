@@ -12,7 +12,7 @@ pub enum Array {
     Docs,
     /// `NodeRecord`s.
     Nodes,
-    /// `EdgeRecord`s.
+    /// `EdgeRecord`s, then the child of every slot, two in a record.
     Edges,
     /// Lists of rows.
     Rows,
@@ -24,16 +24,16 @@ pub enum Array {
     Positions,
     /// Per document: 1 + the last alternation or round of a search in which it moved. Between two starts: whether it is concerned.
     DocState,
-    /// Four sections, each a number per node: q; log-odds, in the end `count q`, or `weight q`; kappa, then the bound's term, in the end the
-    /// leak's; marks of clamped topics. In a search: q; what a topic that is off is worth, or the part of
-    /// one that is on in the log joint; what a node gains by its parents, then what a topic's flip gains; marks.
+    /// Seven sections, each a number per node: q; log-odds, in the end `count q`, or `weight q`; kappa, then the bound's term, in the end the
+    /// leak's; marks of clamped topics; slope, bias and first edge, copied from the network. In a search: q; what a topic that is off is
+    /// worth, or the part of one that is on in the log joint; what a node gains by its parents, then what a topic's flip gains; marks; the
+    /// parameters. Behind them, by documents: in a search, the log joint of the configuration that is kept.
     NodeState,
     /// [`EdgeState`]s.
     EdgeState,
-    /// [`Slot`]s.
+    /// m of the edge to every slot's child.
     Slots,
-    /// The bound of every document; in a search, the log joint of the configuration that is kept; before the sums over pieces,
-    /// their weights.
+    /// The bound of every document; before the sums over pieces, their weights.
     DocBounds,
     /// N of every touched edge.
     EdgeTotals,
@@ -63,6 +63,16 @@ impl Array {
         Self::NodeTotals,
         Self::Kept,
     ];
+
+    /// Those of packed documents. Only the host writes them: all of them when a chunk is loaded, the room behind the lists of rows later.
+    /// The others but the network are the state of a flight.
+    pub const PACKED: [Self; 7] =
+        [Self::Docs, Self::Nodes, Self::Edges, Self::Rows, Self::Touched, Self::EdgeOwners, Self::Positions];
+
+    /// Whether it is one of [`Self::PACKED`].
+    pub fn is_packed(self) -> bool {
+        Self::PACKED.contains(&self)
+    }
 
     /// Its name in the shaders.
     pub const fn name(self) -> &'static str {
@@ -94,9 +104,9 @@ impl Array {
             Self::Edges => "EdgeRecord",
             Self::Touched => "TouchedRecord",
             Self::EdgeState => "EdgeState",
-            Self::Slots => "Slot",
-            Self::Network | Self::Rows | Self::EdgeOwners | Self::Positions | Self::DocState => "u32",
-            Self::NodeState | Self::DocBounds | Self::EdgeTotals | Self::Kept => "f32",
+            Self::Rows => "vec2<u32>",
+            Self::Network | Self::EdgeOwners | Self::Positions | Self::DocState => "u32",
+            Self::NodeState | Self::Slots | Self::DocBounds | Self::EdgeTotals | Self::Kept => "f32",
             Self::NodeTotals => "vec2<f32>",
         }
     }
@@ -108,17 +118,20 @@ impl Array {
 pub struct EdgeState {
     /// r. In a search, at a topic's first edge: the edge from the parent that comes on with it, counted from the first, or -1.
     pub r: f32,
-    /// While q and r alternate: the slope of a in r, Eq. 10's numerator without q and r. Then: the edge's gradient term.
+    /// In a search: w. While q and r alternate: the slope of a in r, Eq. 10's numerator without q and r. Then: the edge's gradient term.
     pub term: f32,
 }
 
-/// Buffers are made this much larger than asked for, in sixteenths, so that a slightly larger chunk needs no new ones.
+/// Buffers that take the place of smaller ones are made this much larger than asked for, in sixteenths, so that the next slightly
+/// larger chunk needs no new ones.
 const SPARE_16THS: u64 = 2;
 
-/// Bytes of a buffer that is made for an array of so many.
-pub fn grown(n_bytes: u64) -> u64 {
+/// Bytes of a buffer that is made for an array of so many in place of one of `old` bytes. The first has no spare room: packed
+/// documents that stay need none.
+pub fn grown(old: u64, n_bytes: u64) -> u64 {
     let n_bytes = n_bytes.max(16);
-    (n_bytes / 16 * SPARE_16THS + n_bytes).next_multiple_of(16)
+    let spare = if old > 0 { n_bytes / 16 * SPARE_16THS } else { 0 };
+    (n_bytes + spare).next_multiple_of(16)
 }
 
 /// Bytes of a buffer that is made for the arguments of so many bytes.
@@ -131,23 +144,13 @@ pub fn grown_staging(n_bytes: u64) -> u64 {
     (n_bytes + n_bytes / 4).next_multiple_of(16)
 }
 
-/// A place in a topic's list of positive children.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
-pub struct Slot {
-    /// The child, as a node of the chunk.
-    pub child: u32,
-    /// m of the edge to it.
-    pub m: f32,
-}
-
 /// Arguments of a dispatch.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Pod, Zeroable)]
 pub struct Args {
-    /// First row.
+    /// First row, batch or bin.
     pub row_begin: u32,
-    /// Number of rows.
+    /// Number of rows, batches or bins.
     pub n_rows: u32,
     /// Workgroups along x: dispatches of more than 65,535 workgroups are folded.
     pub groups_x: u32,
@@ -170,4 +173,14 @@ pub struct Args {
     /// 1: documents are pieces, with clamped topics and with weights that stand in [`Array::DocBounds`] before the sums. Of `init_q`:
     /// the host has marked topics.
     pub pieces: u32,
+    /// Of kernels that work on bins: alternations or rounds, one after another. Of `init_q`: whether rounds of a search follow.
+    pub n_steps: u32,
+    /// Layers of topics.
+    pub n_levels: u32,
+    /// q sweeps of an alternation.
+    pub q_sweeps: u32,
+    /// r iterations of an alternation.
+    pub r_iterations: u32,
+    /// Edges of the chunk.
+    pub n_edges: u32,
 }

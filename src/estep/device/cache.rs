@@ -1,5 +1,6 @@
 //! Packed chunks kept for later epochs. They depend on the graph and the documents, never on the weights.
 
+use super::Route;
 use crate::batch::{Chunk, ChunkLimits};
 use crate::corpus::Item;
 use crate::estep::{Bound, Work};
@@ -47,12 +48,12 @@ impl Cache {
 }
 
 /// A hash of the graph, of the documents' tokens, what is unknown of them, and counts and of how they are packed.
-pub(super) fn key(work: &Work<'_>, limits: &ChunkLimits) -> Key {
-    [hash::<FxHasher>(work, limits), hash::<DefaultHasher>(work, limits)]
+pub(super) fn key(work: &Work<'_>, packed: &(ChunkLimits, Route)) -> Key {
+    [hash::<FxHasher>(work, packed), hash::<DefaultHasher>(work, packed)]
 }
 
 /// Two hash functions that have nothing in common: what one of them mixes up the other does not.
-fn hash<H: Hasher + Default>(work: &Work<'_>, limits: &ChunkLimits) -> u64 {
+fn hash<H: Hasher + Default>(work: &Work<'_>, packed: &(ChunkLimits, Route)) -> u64 {
     let of_items = |items: &[Item]| {
         let mut hasher = H::default();
         for item in items {
@@ -68,6 +69,6 @@ fn hash<H: Hasher + Default>(work: &Work<'_>, limits: &ChunkLimits) -> u64 {
     let items: Vec<u64> = work.items.par_chunks(1024).map(of_items).collect();
     let mut hasher = H::default();
     (work.graph.n_topics(), work.graph.edge_offsets(), work.graph.edge_parents()).hash(&mut hasher);
-    (work.gradients, work.options.bound == Bound::Full, work.items.len(), limits, items).hash(&mut hasher);
+    (work.gradients, work.options.bound == Bound::Full, work.items.len(), packed, items).hash(&mut hasher);
     hasher.finish()
 }

@@ -7,7 +7,8 @@
 
 use super::flight::{Alternations, Landed};
 use super::landing::add_sums;
-use super::run::{DeviceEStep, Home, Pass};
+use super::pass::{Home, Pass};
+use super::run::DeviceEStep;
 use super::{DispatchPlan, Machine};
 use crate::corpus::Item;
 use crate::error::Result;
@@ -198,7 +199,11 @@ impl<M: Machine> DeviceEStep<M> {
     /// Splits documents, all of them by their first topic, then by their second and so on.
     fn split(&mut self, work: &Work<'_>) -> Result<Vec<SplitDoc>> {
         let work = Work { gradients: false, ..*work };
-        let plan = DispatchPlan { keep_interest: true, ..DispatchPlan::of(&work, false) };
+        let plan = DispatchPlan {
+            keep_interest: true,
+            route: self.route_for(&work)?,
+            ..DispatchPlan::of(&work, false)
+        };
         let mut wholes = Wholes { work, docs: Vec::new(), scratch: Pieces::default() };
         self.run_pass(&Pass { work, plan, pieces: None }, &mut wholes)?;
         let mut docs = wholes.docs;
@@ -270,7 +275,8 @@ impl<M: Machine> DeviceEStep<M> {
         keep_q: bool,
         home: &mut dyn Home,
     ) -> Result<()> {
-        let plan = DispatchPlan { pieces: true, ..DispatchPlan::of(work, keep_q) };
+        let plan =
+            DispatchPlan { pieces: true, route: self.route_for(work)?, ..DispatchPlan::of(work, keep_q) };
         let work = Work { items: &listed.items, ..*work };
         self.run_pass(&Pass { work, plan, pieces: Some(&listed.settings) }, home)
     }

@@ -3,36 +3,49 @@
 
 use super::clamp::Setting;
 use super::marks::{CLAMPED_OFF, CLAMPED_ON, KEPT_ON};
-use super::{Array, Dispatch, DispatchPlan, Fault, Machine, Read};
+use super::{Array, Dispatch, DispatchPlan, Fault, Machine, Place, Read};
 use crate::batch::{Chunk, Rows};
 use crate::estep::MIN_BETTER;
 use std::sync::Arc;
 
 /// Alternations, or rounds of a search, between two looks at which documents are done.
 pub const BURST: u32 = 4;
+/// The same for bins, at first; then as many as were made before.
+const BIN_BURST: u32 = 16;
 /// The lists of rows are made anew when at most this share of their nodes is still at work. (Threads of documents that are done
 /// return at once, but a few documents take ten times the alternations of most: without this the sample takes four times as
 /// long on software Vulkan, `dblp` a third longer.)
 const COMPACT_AT: f64 = 0.75;
 
-/// Loads a chunk's arrays.
-pub(super) fn load(
+/// Loads a chunk's arrays; its packed documents may be there already.
+fn load(
     machine: &mut dyn Machine,
-    set: usize,
+    place: Place,
     plan: &DispatchPlan,
     chunk: &Chunk,
+    is_packed_there: bool,
 ) -> Result<(), Fault> {
     for (array, n_bytes) in plan.array_bytes(chunk) {
-        machine.reserve(set, array, n_bytes)?;
+        if !(array.is_packed() && is_packed_there) {
+            machine.reserve(place, array, n_bytes)?;
+        }
     }
-    machine.write(set, Array::Docs, 0, bytemuck::cast_slice(&chunk.docs))?;
-    machine.write(set, Array::Nodes, 0, bytemuck::cast_slice(&chunk.nodes))?;
-    machine.write(set, Array::Edges, 0, bytemuck::cast_slice(&chunk.edges))?;
-    machine.write(set, Array::Rows, 0, bytemuck::cast_slice(&chunk.rows.list))?;
-    machine.write(set, Array::Touched, 0, bytemuck::cast_slice(&chunk.touched))?;
-    machine.write(set, Array::EdgeOwners, 0, bytemuck::cast_slice(&chunk.edge_owners))?;
-    machine.write(set, Array::Positions, 0, bytemuck::cast_slice(&chunk.positions))?;
-    machine.write(set, Array::DocState, 0, bytemuck::cast_slice(&vec![0u32; chunk.n_docs()]))
+    if !is_packed_there {
+        machine.write(place, Array::Docs, 0, bytemuck::cast_slice(&chunk.docs))?;
+        machine.write(place, Array::Nodes, 0, bytemuck::cast_slice(&chunk.nodes))?;
+        machine.write(place, Array::Edges, 0, bytemuck::cast_slice(&chunk.edges))?;
+        machine.write(
+            place,
+            Array::Edges,
+            8 * chunk.n_edges(),
+            bytemuck::cast_slice(&chunk.slot_children),
+        )?;
+        machine.write(place, Array::Rows, 0, bytemuck::cast_slice(&chunk.rows.list))?;
+        machine.write(place, Array::Touched, 0, bytemuck::cast_slice(&chunk.touched))?;
+        machine.write(place, Array::EdgeOwners, 0, bytemuck::cast_slice(&chunk.edge_owners))?;
+        machine.write(place, Array::Positions, 0, bytemuck::cast_slice(&chunk.positions))?;
+    }
+    machine.write(place, Array::DocState, 0, bytemuck::cast_slice(&vec![0u32; chunk.n_docs()]))
 }
 
 /// The marks of topics, by nodes.
@@ -69,7 +82,7 @@ enum Phase {
 /// A chunk on a device.
 pub(super) struct Flight {
     pub(super) chunk: Arc<Chunk>,
-    set: usize,
+    place: Place,
     /// One plan for each start, and which is at hand.
     plans: Vec<DispatchPlan>,
     at: usize,
@@ -81,6 +94,8 @@ pub(super) struct Flight {
     step: u32,
     doc_state: Vec<u32>,
     spent: Vec<Alternations>,
+    /// Edges of documents that searched, summed over rounds.
+    n_searched: u64,
     /// Every document's best bound, where several starts are tried.
     best: Vec<f32>,
     /// What every topic is worth alone, and the log-odds of the best start, where topics to clamp are chosen by them.
@@ -109,6 +124,8 @@ impl std::ops::AddAssign for Alternations {
 pub(super) struct Landed {
     pub(super) chunk: Arc<Chunk>,
     pub(super) spent: Vec<Alternations>,
+    /// Edges of documents that searched, summed over rounds.
+    pub(super) n_searched: u64,
     pub(super) doc_bounds: Vec<f32>,
     pub(super) edge_totals: Vec<f32>,
     pub(super) node_totals: Vec<[f32; 2]>,
@@ -120,18 +137,19 @@ pub(super) struct Landed {
 }
 
 impl Flight {
-    /// Loads a chunk and starts it, with the settings of each document where there are any.
+    /// Loads a chunk, whose packed documents may be there already, and hands over its start, with the settings of each document where there are
+    /// any.
     pub(super) fn start(
         machine: &mut dyn Machine,
-        set: usize,
+        (place, is_packed_there): (Place, bool),
         plan: &DispatchPlan,
         chunk: Arc<Chunk>,
         settings: &[Setting],
     ) -> Result<Self, Fault> {
-        load(machine, set, plan, &chunk)?;
+        load(machine, place, plan, &chunk, is_packed_there)?;
         if plan.pieces || plan.begins_on {
             let marks = marks(&chunk, settings);
-            machine.write(set, Array::NodeState, 12 * chunk.n_nodes(), bytemuck::cast_slice(&marks))?;
+            machine.write(place, Array::NodeState, 12 * chunk.n_nodes(), bytemuck::cast_slice(&marks))?;
         }
         let mut flight = Self {
             plans: plan.tries(),
@@ -142,12 +160,13 @@ impl Flight {
             step: 0,
             doc_state: Vec::new(),
             spent: vec![Alternations::default(); chunk.n_docs()],
+            n_searched: 0,
             best: Vec::new(),
             alone: Vec::new(),
             log_odds: Vec::new(),
             weights: settings.iter().map(|setting| setting.weight).collect(),
             chunk,
-            set,
+            place,
         };
         flight.begin(machine, Vec::new())?;
         Ok(flight)
@@ -162,11 +181,10 @@ impl Flight {
         let (plan, chunk) = (self.plan(), &self.chunk);
         dispatches.extend(plan.start(chunk));
         if plan.searches() && plan.keep_interest {
-            // All topics are off: what a flip gains is what the topic is worth alone.
-            dispatches.extend(plan.gains(chunk, &chunk.rows, 0));
+            dispatches.extend(plan.alone(chunk));
             let gains = self.section(2);
             self.phase = Phase::Alone;
-            return machine.submit(self.set, &dispatches, &[gains]);
+            return machine.submit(self.place, &dispatches, &[gains]);
         }
         self.enter(machine, if self.plan().searches() { Phase::Search } else { Phase::Alternate }, dispatches)
     }
@@ -195,25 +213,45 @@ impl Flight {
         self.burst(machine, dispatches)
     }
 
-    /// Starts some rounds or alternations.
+    /// Hands over some rounds or alternations.
     fn burst(&mut self, machine: &mut dyn Machine, mut dispatches: Vec<Dispatch>) -> Result<(), Fault> {
         let (plan, chunk, rows) = (self.plan(), &self.chunk, &self.rows);
-        let mut end = self.step + BURST;
-        if self.phase == Phase::Search {
-            dispatches.extend((self.step..end).flat_map(|round| plan.round(chunk, rows, round)));
+        let in_search = self.phase == Phase::Search;
+        let end = self.step + self.burst_len(plan.bin_steps(rows, in_search));
+        if in_search {
+            dispatches.extend(plan.rounds(chunk, rows, self.step..end));
+            self.step = end;
         } else {
-            end = end.min(plan.options.max_alternations);
-            let alternation = |alternation| plan.alternation(chunk, rows, alternation);
-            dispatches.extend((self.step..end).flat_map(alternation));
+            let end = end.min(plan.options.max_alternations);
+            dispatches.extend(plan.alternations(chunk, rows, self.step..end));
+            self.step = end;
         }
-        self.step = end;
         let doc_state = Read { array: Array::DocState, words: 0..self.chunk.n_docs() };
-        machine.submit(self.set, &dispatches, &[doc_state])
+        machine.submit(self.place, &dispatches, &[doc_state])
     }
 
-    /// Waits for what was started and starts what follows; the results once nothing does.
+    /// How many rounds or alternations to start, of which a bin can make so many in one dispatch. Where all documents are in bins, those
+    /// that are done cost next to nothing, and a dispatch that finds nobody at work ends at once.
+    fn burst_len(&self, bin_steps: u32) -> u32 {
+        let all_binned = self.chunk.rows.n_unbinned() == 0;
+        match bin_steps {
+            0 => BURST,
+            n if all_binned => n.min(BIN_BURST.max(self.step)),
+            n => n.min(BURST),
+        }
+    }
+
+    /// Nodes at work, as far as the lists of rows tell.
+    pub(super) fn n_at_work(&self) -> usize {
+        match self.phase {
+            Phase::Search | Phase::Alternate => self.n_nodes,
+            Phase::Alone | Phase::Compare | Phase::Finish => self.chunk.n_nodes(),
+        }
+    }
+
+    /// Waits for what was started and hands over what follows; the results once nothing does.
     pub(super) fn advance(&mut self, machine: &mut dyn Machine) -> Result<Option<Landed>, Fault> {
-        let mut read = machine.wait(self.set)?.into_iter();
+        let mut read = machine.wait(self.place.set)?.into_iter();
         let first = read.next().unwrap_or_default();
         match self.phase {
             Phase::Finish => return Ok(Some(self.land(first, read))),
@@ -244,6 +282,7 @@ impl Flight {
             return self.burst(machine, Vec::new());
         }
         if self.phase == Phase::Search {
+            self.n_searched += self.searched_edges();
             let settle = self.plan().settle(&self.chunk);
             return self.enter(machine, Phase::Alternate, settle);
         }
@@ -258,7 +297,7 @@ impl Flight {
         }
         self.phase = Phase::Compare;
         let read = Read { array: Array::DocBounds, words: 0..self.chunk.n_docs() };
-        machine.submit(self.set, &bounds, &[read, self.log_odds()])
+        machine.submit(self.place, &bounds, &[read, self.log_odds()])
     }
 
     /// Keeps what this start was the best for; of equals, the first. After the last start every document gets its best back.
@@ -288,7 +327,7 @@ impl Flight {
         let has_nodes = self.chunk.docs.windows(2).map(|doc| doc[0].node_begin < doc[1].node_begin);
         let concerned: Vec<u32> =
             has_nodes.zip(better).map(|(has, better)| u32::from(has && better != is_last)).collect();
-        machine.write(self.set, Array::DocState, 0, bytemuck::cast_slice(&concerned))?;
+        machine.write(self.place, Array::DocState, 0, bytemuck::cast_slice(&concerned))?;
         if is_last {
             let restore = self.plan().restore(&self.chunk);
             return self.finish(machine, restore);
@@ -303,11 +342,11 @@ impl Flight {
         self.plan().pieces && self.plan().gradients
     }
 
-    /// Starts the sums; the results are read after them.
+    /// Hands over the sums; the results are read after them.
     fn finish(&mut self, machine: &mut dyn Machine, mut dispatches: Vec<Dispatch>) -> Result<(), Fault> {
         self.phase = Phase::Finish;
         if self.is_weighted() {
-            machine.write(self.set, Array::DocBounds, 0, bytemuck::cast_slice(&self.weights))?;
+            machine.write(self.place, Array::DocBounds, 0, bytemuck::cast_slice(&self.weights))?;
         }
         let (plan, chunk) = (self.plan(), &self.chunk);
         dispatches.extend(plan.sums(chunk));
@@ -319,7 +358,7 @@ impl Flight {
             words(Array::NodeState, if plan.keep_q { chunk.n_nodes() } else { 0 }),
             self.log_odds(),
         ];
-        machine.submit(self.set, &dispatches, &reads)
+        machine.submit(self.place, &dispatches, &reads)
     }
 
     fn land(&mut self, bounds: Vec<u32>, mut read: impl Iterator<Item = Vec<u32>>) -> Landed {
@@ -329,6 +368,7 @@ impl Flight {
         Landed {
             chunk: Arc::clone(&self.chunk),
             spent: std::mem::take(&mut self.spent),
+            n_searched: self.n_searched,
             alone: std::mem::take(&mut self.alone),
             doc_bounds: if one_start { last_bounds } else { std::mem::take(&mut self.best) },
             edge_totals: bytemuck::cast_vec(next()),
@@ -351,6 +391,13 @@ impl Flight {
         self.step <= hot || plan.options.tolerance == 0.0 || state >= self.step - hot
     }
 
+    /// Edges of the documents of a search that is over, summed over rounds: a document was at work up to the round that is its state.
+    fn searched_edges(&self) -> u64 {
+        let docs = self.chunk.docs.windows(2).zip(&self.doc_state);
+        docs.map(|(doc, &last)| u64::from(doc[1].edge_begin - doc[0].edge_begin) * (u64::from(last) + 1))
+            .sum()
+    }
+
     fn n_active_nodes(&self) -> usize {
         let docs = self.chunk.docs.windows(2).enumerate();
         let active = docs.filter(|(doc_ix, _)| self.is_active(*doc_ix));
@@ -361,12 +408,13 @@ impl Flight {
     fn compact(&mut self, machine: &mut dyn Machine, n_active: usize) -> Result<(), Fault> {
         let begin = self.chunk.rows.list.len();
         let active: Vec<bool> = (0..self.chunk.n_docs()).map(|doc_ix| self.is_active(doc_ix)).collect();
-        let keep_node = |row: u32| active[self.chunk.nodes[row as usize].doc_ix as usize];
-        let mut rows = self.chunk.rows.filter(begin, keep_node);
-        if self.phase == Phase::Search {
-            self.chunk.rows.filter_others(begin, keep_node, |doc_ix| active[doc_ix as usize], &mut rows);
+        let in_search = self.phase == Phase::Search;
+        let rows = self.chunk.rows.filter(&self.chunk, begin, in_search, |doc_ix| active[doc_ix as usize]);
+        // There is room for as many records again.
+        if rows.list.len() > begin {
+            return Ok(());
         }
-        machine.write(self.set, Array::Rows, 4 * begin, bytemuck::cast_slice(&rows.list))?;
+        machine.write(self.place, Array::Rows, 8 * begin, bytemuck::cast_slice(&rows.list))?;
         (self.rows, self.n_nodes) = (rows, n_active);
         Ok(())
     }

@@ -1,8 +1,17 @@
 //! What runs kernels: a GPU, or their twins on the CPU.
 
-use super::{Args, Array, Kernel, Lanes};
+use super::{Args, Array, Kernel, Lanes, Route};
 use crate::error::Result;
 use std::ops::Range;
+
+/// Where the arrays of a flight are, by number: those of packed documents, which may stay for another flight, and those of its state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Of [`Array::PACKED`].
+    pub packed: usize,
+    /// Of the others but the network, which is shared by all.
+    pub set: usize,
+}
 
 /// One dispatch.
 #[derive(Debug, Clone, Copy)]
@@ -53,11 +62,13 @@ pub struct Spent {
     pub upload_bytes: u64,
     /// Bytes read back.
     pub readback_bytes: u64,
+    /// Steps: dispatches of several sets that may run at the same time make one, all others one each.
+    pub n_steps: u64,
     /// Kernels run: name, dispatches, seconds on the device where they are known.
     pub kernels: Vec<(&'static str, u64, Option<f64>)>,
 }
 
-/// A device with sets of arrays, so that one chunk is loaded while another is computed. The network is shared by all sets.
+/// A device with sets of arrays, so that one chunk is loaded while another is computed.
 pub trait Machine {
     /// For people.
     fn name(&self) -> String;
@@ -65,17 +76,37 @@ pub trait Machine {
     /// The largest array, in bytes.
     fn max_array_bytes(&self) -> u64;
 
+    /// The routes through the kernels that it can take; the first is taken where none was measured.
+    fn routes(&self) -> Vec<Route> {
+        Route::ALL.to_vec()
+    }
+
+    /// Whether it is worth measuring which one is the fastest.
+    fn tries_routes(&self) -> bool {
+        false
+    }
+
+    /// Memory to use at most, in bytes, if there is a limit.
+    fn max_bytes(&self) -> Option<u64>;
+
     /// Makes an array of at least so many bytes; what is in it is anybody's guess.
-    fn reserve(&mut self, set: usize, array: Array, n_bytes: usize) -> Result<(), Fault>;
+    fn reserve(&mut self, place: Place, array: Array, n_bytes: usize) -> Result<(), Fault>;
 
-    /// Writes into an array, at a place in bytes.
-    fn write(&mut self, set: usize, array: Array, at: usize, bytes: &[u8]) -> Result<(), Fault>;
+    /// Writes into an array, `at` so many bytes.
+    fn write(&mut self, place: Place, array: Array, at: usize, bytes: &[u8]) -> Result<(), Fault>;
 
-    /// Starts dispatches, one after another, and reads after them. One submission a set at a time.
-    fn submit(&mut self, set: usize, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault>;
+    /// Hands over dispatches that go one after another, and reads after them; they wait for [`Self::start`]. One submission a set at a
+    /// time.
+    fn submit(&mut self, place: Place, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault>;
 
-    /// Waits for a set's submission; what was read, in order.
+    /// Starts what was handed over for these sets, step by step: the n-th dispatches of all of them may run at the same time.
+    fn start(&mut self, sets: &[usize]) -> Result<(), Fault>;
+
+    /// Waits for a set's submission, which was started; what was read, in order.
     fn wait(&mut self, set: usize) -> Result<Vec<Vec<u32>>, Fault>;
+
+    /// Frees the packed documents of a place.
+    fn release(&mut self, packed: usize);
 
     /// A working device again, with nothing on it.
     fn reopen(&mut self) -> Result<()>;

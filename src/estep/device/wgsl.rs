@@ -2,7 +2,8 @@
 
 use super::marks::{CHAIN, CLAMPED, CLAMPED_OFF, CLAMPED_ON, GONE, KEPT_ON, ON_TRIAL, TRIED};
 use super::twin::NOWHERE;
-use super::{Access, Array, WORKGROUP};
+use super::{Access, Array, Lanes, WORKGROUP};
+use crate::batch::{BATCH_ENTRIES, BATCH_ROWS, BIN_DOCS};
 use crate::estep::PULL;
 use crate::estep::cpu::{GROWTH, HOPE, MIN_GAIN, Q_ON};
 use crate::numeric::{G_MIN, LN2_HI, LN2_LO, LOG2_E, R_MIN, X_CAP};
@@ -15,10 +16,19 @@ macro_rules! print_constants {
     };
 }
 
+/// The row of an entry that nobody works on.
+const NOBODY: u32 = u32::MAX;
+/// Infinity's bits.
+const INFINITY_BITS: u32 = f32::INFINITY.to_bits();
+/// With a number below it, the bits of a normal f32: some devices flush others to zero.
+pub(super) const NORMAL: u32 = 1 << 30;
+
 /// The constants, of all kernels.
-pub(super) fn constants() -> String {
+pub(super) fn constants(lanes: Lanes) -> String {
     let mut text = String::new();
-    print_constants!(text, "u32", "u", WORKGROUP);
+    print_constants!(text, "u32", "u", WORKGROUP BATCH_ROWS BATCH_ENTRIES BIN_DOCS NOBODY INFINITY_BITS NORMAL);
+    let (bin_words, bin_threads) = (lanes.bin_words(), lanes.n_threads());
+    let _ = writeln!(text, "const BIN_WORDS: u32 = {bin_words}u;\nconst BIN_THREADS: u32 = {bin_threads}u;");
     // Numbers (src/numeric.rs) and steps (src/estep/cpu).
     print_constants!(text, "f32", "f", X_CAP R_MIN G_MIN LOG2_E LN2_HI LN2_LO GROWTH MIN_GAIN HOPE Q_ON PULL NOWHERE);
     // Marks of a topic.

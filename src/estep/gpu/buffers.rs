@@ -1,4 +1,4 @@
-//! One set of arrays on the device, reused from chunk to chunk: buffers grow and are never made smaller.
+//! Arrays on the device, and what a flight needs besides: bind groups, arguments, and room to read back.
 
 use super::open::{Open, Pipeline};
 use crate::estep::device::{Args, Array, Fault, Kernel, grown, grown_args, grown_staging};
@@ -8,11 +8,50 @@ use wgpu::{
     BufferUsages,
 };
 
-/// A set of arrays.
+/// Arrays that belong together: the network, packed documents, or the state of a flight. Buffers grow and are never made smaller.
+#[derive(Default)]
+pub(super) struct Arrays(HashMap<Array, Buffer>);
+
+impl Arrays {
+    /// Bytes of all buffers.
+    pub(super) fn n_bytes(&self) -> u64 {
+        self.0.values().map(Buffer::size).sum()
+    }
+
+    pub(super) fn get(&self, array: Array) -> Option<&Buffer> {
+        self.0.get(&array)
+    }
+
+    /// Makes room in an array; whether that took a new buffer, so that bind groups hold an old one.
+    pub(super) fn reserve(
+        &mut self,
+        open: &Open,
+        array: Array,
+        n_bytes: u64,
+        left: u64,
+    ) -> Result<bool, Fault> {
+        // No binding may be empty.
+        let n_bytes = n_bytes.max(16);
+        let old = self.0.get(&array).map_or(0, Buffer::size);
+        if old >= n_bytes {
+            return Ok(false);
+        }
+        let most = open.limits.max_storage_buffer_binding_size.min(open.limits.max_buffer_size);
+        let size = grown(old, n_bytes).min(most).min(left + old).max(n_bytes);
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        self.0.remove(&array);
+        self.0.insert(array, create(open, array.name(), size, usage, left + old)?);
+        Ok(true)
+    }
+}
+
+/// The state of a flight, and what its submissions take.
 #[derive(Default)]
 pub(super) struct Set {
-    arrays: HashMap<Array, Buffer>,
+    pub(super) state: Arrays,
+    /// Bind groups, with the packed documents of this place.
     bind_groups: HashMap<&'static str, BindGroup>,
+    packed: usize,
     pub(super) args: Option<Buffer>,
     pub(super) staging: Option<Buffer>,
 }
@@ -20,35 +59,7 @@ pub(super) struct Set {
 impl Set {
     /// Bytes of all buffers.
     pub(super) fn n_bytes(&self) -> u64 {
-        let others = self.args.iter().chain(&self.staging);
-        self.arrays.values().chain(others).map(Buffer::size).sum()
-    }
-
-    pub(super) fn array(&self, array: Array) -> Option<&Buffer> {
-        self.arrays.get(&array)
-    }
-
-    /// Makes room in an array; bind groups that hold the old one are made anew.
-    pub(super) fn reserve(
-        &mut self,
-        open: &Open,
-        array: Array,
-        n_bytes: u64,
-        left: u64,
-    ) -> Result<(), Fault> {
-        // No binding may be empty.
-        let n_bytes = n_bytes.max(16);
-        let old = self.arrays.get(&array).map_or(0, Buffer::size);
-        if old >= n_bytes {
-            return Ok(());
-        }
-        let most = open.limits.max_storage_buffer_binding_size.min(open.limits.max_buffer_size);
-        let spare = grown(n_bytes).min(most).min(left + old).max(n_bytes);
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        self.arrays.remove(&array);
-        self.bind_groups.clear();
-        self.arrays.insert(array, create(open, array.name(), spare, usage, left + old)?);
-        Ok(())
+        self.state.n_bytes() + self.args.iter().chain(&self.staging).map(Buffer::size).sum::<u64>()
     }
 
     /// Makes room for arguments and for what is read back.
@@ -63,7 +74,7 @@ impl Set {
             let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
             let old = self.args.as_ref().map_or(0, Buffer::size);
             self.args = Some(create(open, "args", grown_args(args), usage, left + old)?);
-            self.bind_groups.clear();
+            self.unbind();
         }
         if self.staging.as_ref().map_or(0, Buffer::size) < staging {
             let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
@@ -73,13 +84,21 @@ impl Set {
         Ok(())
     }
 
-    /// The kernel's arrays, bound; the network comes from the set that holds it.
+    /// The packed documents that are bound from now on.
+    pub(super) fn take(&mut self, packed: usize) {
+        if self.packed != packed {
+            self.packed = packed;
+            self.unbind();
+        }
+    }
+
+    /// The kernel's arrays, bound: `others` has those that are not part of the state.
     pub(super) fn bind(
         &mut self,
         open: &Open,
         kernel: &'static Kernel,
         pipeline: &Pipeline,
-        network: Option<&Buffer>,
+        others: [Option<&Arrays>; 2],
     ) -> Result<&BindGroup, Fault> {
         if !self.bind_groups.contains_key(kernel.name) {
             let missing = |name: &str| Fault::Refused(format!("{}: no array '{name}'", kernel.name));
@@ -88,8 +107,10 @@ impl Set {
             let args = BindingResource::Buffer(BufferBinding { buffer: args, offset: 0, size });
             let mut entries = vec![BindGroupEntry { binding: 0, resource: args }];
             for (at, (array, _)) in kernel.arrays.iter().enumerate() {
-                let buffer = if *array == Array::Network { network } else { self.arrays.get(array) };
-                let resource = buffer.ok_or_else(|| missing(array.name()))?.as_entire_binding();
+                let mut all = others.into_iter().flatten().chain([&self.state]);
+                let buffer =
+                    all.find_map(|arrays| arrays.get(*array)).ok_or_else(|| missing(array.name()))?;
+                let resource = buffer.as_entire_binding();
                 entries.push(BindGroupEntry { binding: at as u32 + 1, resource });
             }
             let descriptor =
@@ -100,13 +121,19 @@ impl Set {
         Ok(&self.bind_groups[kernel.name])
     }
 
-    /// Forgets bind groups, which may hold an old network.
+    /// Forgets bind groups, which may hold old buffers.
     pub(super) fn unbind(&mut self) {
         self.bind_groups.clear();
     }
 }
 
-fn create(open: &Open, label: &str, size: u64, usage: BufferUsages, left: u64) -> Result<Buffer, Fault> {
+pub(super) fn create(
+    open: &Open,
+    label: &str,
+    size: u64,
+    usage: BufferUsages,
+    left: u64,
+) -> Result<Buffer, Fault> {
     if size > left {
         return Err(Fault::OutOfMemory(format!(
             "'{label}' needs {} MiB more than the device memory there is to use",

@@ -11,9 +11,11 @@
 //! ```
 
 mod adapter;
+mod bandwidth;
 mod buffers;
 mod machine;
 mod open;
+mod submission;
 mod timing;
 
 #[doc(inline)]

@@ -56,7 +56,9 @@ impl Pipelines {
     pub(super) fn new(open: &Open) -> Result<Self> {
         let mut pipelines = Self::default();
         for kernel in KERNELS {
-            for lanes in Lanes::ALL {
+            let fits =
+                |lanes: &&Lanes| lanes.workgroup_bytes() <= open.limits.max_compute_workgroup_storage_size;
+            for &lanes in kernel.lanes().iter().filter(fits) {
                 let made = pipelines.get(open, kernel, lanes).map(|_| ());
                 made.map_err(|fault| {
                     let (device, kernel) = (&open.name, kernel.name);

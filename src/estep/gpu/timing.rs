@@ -1,4 +1,4 @@
-//! Kernel times by timestamp queries: two a dispatch.
+//! Kernel times by timestamp queries: two a step.
 
 use super::open::Open;
 use crate::estep::device::{Dispatch, Fault, Spent};
@@ -35,17 +35,17 @@ impl Timing {
         })
     }
 
-    /// How many of so many dispatches are timed.
-    pub(super) fn n_timed(n_dispatches: usize) -> usize {
-        n_dispatches.min(MAX_QUERIES as usize / 2)
+    /// How many of so many steps are timed.
+    pub(super) fn n_timed(n_steps: usize) -> usize {
+        n_steps.min(MAX_QUERIES as usize / 2)
     }
 
-    /// The queries of a dispatch.
-    pub(super) fn writes(&self, dispatch: usize) -> Option<ComputePassTimestampWrites<'_>> {
-        (dispatch < MAX_QUERIES as usize / 2).then_some(ComputePassTimestampWrites {
+    /// The queries of a step.
+    pub(super) fn writes(&self, step: usize) -> Option<ComputePassTimestampWrites<'_>> {
+        (step < MAX_QUERIES as usize / 2).then_some(ComputePassTimestampWrites {
             query_set: &self.queries,
-            beginning_of_pass_write_index: Some(2 * dispatch as u32),
-            end_of_pass_write_index: Some(2 * dispatch as u32 + 1),
+            beginning_of_pass_write_index: Some(2 * step as u32),
+            end_of_pass_write_index: Some(2 * step as u32 + 1),
         })
     }
 
@@ -55,11 +55,15 @@ impl Timing {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, staging, at, 16 * n_timed as u64);
     }
 
-    /// Adds up the times of a submission.
-    pub(super) fn add(&self, dispatches: &[Dispatch], ticks: &[u64], spent: &mut Spent) {
-        for (dispatch, ticks) in dispatches.iter().zip(ticks.chunks_exact(2)) {
+    /// Adds up the times of a submission. A step's time is dealt out to its dispatches by their rows.
+    pub(super) fn add(&self, steps: &[Vec<Dispatch>], ticks: &[u64], spent: &mut Spent) {
+        for (step, ticks) in steps.iter().zip(ticks.chunks_exact(2)) {
             let seconds = ticks[1].saturating_sub(ticks[0]) as f64 * self.nanoseconds_a_tick * 1e-9;
-            spent.add_kernel(dispatch.kernel.name, Some(seconds));
+            let n_rows: f64 = step.iter().map(|dispatch| f64::from(dispatch.args.n_rows)).sum();
+            for dispatch in step {
+                let share = f64::from(dispatch.args.n_rows) / n_rows;
+                spent.add_kernel(dispatch.kernel.name, Some(share * seconds));
+            }
         }
     }
 }

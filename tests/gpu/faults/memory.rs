@@ -6,14 +6,16 @@ use super::*;
 fn chunks_are_halved_until_they_fit() {
     // Blocks of two parts: they must stay what they are when chunks become smaller.
     let limits = ChunkLimits { block_docs: 256, block_size: 1 << 20, chunk_size: usize::MAX };
-    let case = several_chunks().limits(limits);
+    let mut case = several_chunks().limits(limits);
+    case.device.resident_bytes = 0; // they would go first
     assert_eq!(case.chunks()[0].blocks.len(), 4);
     for trouble in [Trouble::OutOfMemory, Trouble::Refused] {
         let (n_calls, want) = undisturbed(&case, TwinMachine::new());
         for call in [Call::Reserve, Call::Submit, Call::Wait] {
             // Not the network's array: nothing can be done about that one.
             for at in [1, n_calls[call as usize] / 2] {
-                assert_overcome(&case, TwinMachine::new(), &[(call, at, trouble)], &want);
+                let warnings = assert_overcome(&case, TwinMachine::new(), &[(call, at, trouble)], &want);
+                assert!(warnings[0].contains("half the size"), "{warnings:?}");
             }
         }
     }
@@ -194,8 +196,8 @@ fn kept_starts_follow_their_documents_to_the_cpu() {
 #[test]
 fn what_a_gpu_refused_is_forgotten_once_it_is_cleared() {
     let Some(mut machine) = gpu_machine(GpuOptions::default()) else { return };
-    machine.reserve(0, Array::Docs, 64).unwrap();
-    let refused = machine.write(0, Array::Docs, 1 << 20, &[0; 64]);
+    machine.reserve(Place::default(), Array::Docs, 64).unwrap();
+    let refused = machine.write(Place::default(), Array::Docs, 1 << 20, &[0; 64]);
     assert!(matches!(refused, Err(Fault::Refused(_))), "{refused:?}");
     machine.clear();
     let case = several_chunks();

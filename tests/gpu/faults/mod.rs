@@ -7,6 +7,7 @@ mod clamp;
 mod lost;
 mod memory;
 mod often;
+mod resident;
 mod stop;
 
 use crate::common::backends::*;
@@ -14,7 +15,9 @@ use crate::common::gpu::gpu_machine;
 use crate::common::*;
 use noisyor::batch::{Chunk, ChunkLimits};
 use noisyor::estep::device::twin::TwinMachine;
-use noisyor::estep::device::{Array, DeviceEStep, Dispatch, DispatchPlan, Fault, Machine, Read, Spent};
+use noisyor::estep::device::{
+    Array, DeviceEStep, Dispatch, DispatchPlan, Fault, Machine, Place, Read, Spent,
+};
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
 use noisyor::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Start, Work};
 use noisyor::{Error, Result};
@@ -29,10 +32,11 @@ enum Call {
     Reserve,
     Write,
     Submit,
+    Start,
     Wait,
 }
 
-const CALLS: [Call; 4] = [Call::Reserve, Call::Write, Call::Submit, Call::Wait];
+const CALLS: [Call; 5] = [Call::Reserve, Call::Write, Call::Submit, Call::Start, Call::Wait];
 
 /// What happens in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +57,7 @@ struct Faulty<M> {
     trouble: Vec<(Call, usize, Trouble)>,
     /// In every call of a kind from the n-th on.
     forever: Option<(Call, usize, Trouble)>,
-    n_calls: [usize; 4],
+    n_calls: [usize; 5],
     n_struck: usize,
     monitor: Arc<Monitor>,
     max_array_bytes: u64,
@@ -81,7 +85,7 @@ impl Destroy for TwinMachine {
 impl<M: Destroy> Faulty<M> {
     fn new(inner: M, trouble: &[(Call, usize, Trouble)]) -> Self {
         let (trouble, monitor, max_array_bytes) = (trouble.to_vec(), Arc::default(), inner.max_array_bytes());
-        Self { inner, trouble, forever: None, n_calls: [0; 4], n_struck: 0, monitor, max_array_bytes }
+        Self { inner, trouble, forever: None, n_calls: [0; 5], n_struck: 0, monitor, max_array_bytes }
     }
 
     fn n_calls(&self, call: Call) -> usize {
@@ -118,24 +122,37 @@ impl<M: Destroy> Machine for Faulty<M> {
         self.max_array_bytes
     }
 
-    fn reserve(&mut self, set: usize, array: Array, n_bytes: usize) -> Result<(), Fault> {
+    fn max_bytes(&self) -> Option<u64> {
+        self.inner.max_bytes()
+    }
+
+    fn reserve(&mut self, place: Place, array: Array, n_bytes: usize) -> Result<(), Fault> {
         self.call(Call::Reserve)?;
-        self.inner.reserve(set, array, n_bytes)
+        self.inner.reserve(place, array, n_bytes)
     }
 
-    fn write(&mut self, set: usize, array: Array, at: usize, bytes: &[u8]) -> Result<(), Fault> {
+    fn write(&mut self, place: Place, array: Array, at: usize, bytes: &[u8]) -> Result<(), Fault> {
         self.call(Call::Write)?;
-        self.inner.write(set, array, at, bytes)
+        self.inner.write(place, array, at, bytes)
     }
 
-    fn submit(&mut self, set: usize, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault> {
+    fn submit(&mut self, place: Place, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault> {
         self.call(Call::Submit)?;
-        self.inner.submit(set, dispatches, reads)
+        self.inner.submit(place, dispatches, reads)
+    }
+
+    fn start(&mut self, sets: &[usize]) -> Result<(), Fault> {
+        self.call(Call::Start)?;
+        self.inner.start(sets)
     }
 
     fn wait(&mut self, set: usize) -> Result<Vec<Vec<u32>>, Fault> {
         self.call(Call::Wait)?;
         self.inner.wait(set)
+    }
+
+    fn release(&mut self, packed: usize) {
+        self.inner.release(packed);
     }
 
     fn reopen(&mut self) -> Result<()> {
@@ -185,8 +202,13 @@ impl<M: Destroy> Run<M> {
     }
 }
 
-/// Runs with trouble that is overcome: the results of an undisturbed run, every document done once, a warning each.
-fn assert_overcome<M: Destroy>(case: &Case, machine: M, trouble: &[(Call, usize, Trouble)], want: &Ran) {
+/// Runs with trouble that is overcome: the results of an undisturbed run, every document done once, a warning each. The warnings.
+fn assert_overcome<M: Destroy>(
+    case: &Case,
+    machine: M,
+    trouble: &[(Call, usize, Trouble)],
+    want: &Ran,
+) -> Vec<String> {
     let mut run = Run::new(case, Faulty::new(machine, trouble));
     let got = run.run(case).unwrap_or_else(|error| panic!("{trouble:?}: {error}"));
     assert!(got == *want, "{trouble:?}: other results");
@@ -196,10 +218,11 @@ fn assert_overcome<M: Destroy>(case: &Case, machine: M, trouble: &[(Call, usize,
     assert_eq!(n_done, case.items.len() as u64, "{trouble:?}: progress");
     // Nothing of the trouble is left, in what was kept either.
     assert!(run.run(case).unwrap() == *want, "{trouble:?}: other results afterwards");
+    run.warnings()
 }
 
 /// How often each call is made in an undisturbed run, and its results.
-fn undisturbed<M: Destroy>(case: &Case, machine: M) -> ([usize; 4], Ran) {
+fn undisturbed<M: Destroy>(case: &Case, machine: M) -> ([usize; 5], Ran) {
     let mut run = Run::new(case, Faulty::new(machine, &[]));
     let ran = run.run(case).unwrap();
     assert!(run.warnings().is_empty());

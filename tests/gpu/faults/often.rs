@@ -29,7 +29,8 @@ fn twenty_times(what: &str, case: &Case, calls: &[Call], trouble: Trouble) {
 #[test]
 #[ignore = "scripts/gpu-faults.sh"]
 fn a_gpu_destroyed_at_random_moments() {
-    twenty_times("destroyed", &several_chunks(), &CALLS, Trouble::Destroyed);
+    let calls = [Call::Reserve, Call::Write, Call::Submit, Call::Wait];
+    twenty_times("destroyed", &several_chunks(), &calls, Trouble::Destroyed);
 }
 
 #[test]

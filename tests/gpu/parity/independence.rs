@@ -11,7 +11,8 @@ fn blocks() -> Case {
 }
 
 fn with(case: &Case, chunk_size: usize, cache_bytes: usize) -> DeviceOptions {
-    DeviceOptions { limits: ChunkLimits { chunk_size, ..case.device.limits }, cache_bytes }
+    let limits = ChunkLimits { chunk_size, ..case.device.limits };
+    DeviceOptions { limits, cache_bytes, resident_bytes: 0, ..case.device.clone() }
 }
 
 /// Runs the same on fresh backends with chunks of other sizes.

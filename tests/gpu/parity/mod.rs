@@ -7,8 +7,11 @@ mod clamp;
 mod estep;
 mod independence;
 mod kept;
-mod kernels;
+pub mod kernels;
+mod resident;
+mod routes;
 mod shapes;
+mod tails;
 mod training;
 
 use crate::common::backends::*;

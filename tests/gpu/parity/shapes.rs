@@ -122,7 +122,7 @@ fn one_hundred_thousand_documents_agree() {
     let options = EStepOptions { max_alternations: 2, ..EStepOptions::default() };
     let case = Case::new("100,000 documents", network, docs).options(options).limits(one_chunk());
     let rows = only_chunk(&case).rows;
-    assert!(folds(Lanes::Thread, rows.several_parents[0].len), "{:?}", rows.several_parents);
+    assert!(folds(Lanes::Thread, rows.several_parents.all.short.len), "{:?}", rows.several_parents);
     assert_parity(&case);
 }
 
@@ -136,7 +136,7 @@ fn workgroups_of_long_rows_fold_too() {
     let options = EStepOptions { max_alternations: 1, ..EStepOptions::default() };
     let case = Case::new("long rows", network, docs).options(options).limits(one_chunk());
     let rows = only_chunk(&case).rows;
-    assert!(folds(Lanes::Group, rows.colours[0][1].len), "{:?}", rows.colours);
+    assert!(folds(Lanes::Group, rows.colours[0].all.long.len), "{:?}", rows.colours);
     assert_parity(&case);
 }
 

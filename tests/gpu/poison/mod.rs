@@ -19,7 +19,7 @@ use noisyor::estep::device::marks::{CLAMPED_OFF, CLAMPED_ON};
 use noisyor::estep::device::twin::TwinMachine;
 use noisyor::estep::device::{
     Args, Array, DOC_BOUND, DeviceEStep, DeviceOptions, Dispatch, DispatchPlan, Fault, KERNELS, Lanes,
-    MAX_GROUPS, Machine, Read, Spent, network_words,
+    MAX_GROUPS, Machine, Place, Read, Route, Spent, network_words,
 };
 use noisyor::estep::gpu::{GpuMachine, GpuOptions};
 use noisyor::estep::{Bound, DocResults, EStep, EStepOptions, Monitor, Params, Start, Stats, Work};
@@ -30,6 +30,8 @@ use std::sync::Mutex;
 
 /// NaN as arithmetic makes it, and NaN that is the worst of indices as well.
 const POISONS: [u32; 2] = [0x7fc0_0000, u32::MAX];
+/// Where all arrays are.
+const HERE: Place = Place { packed: 0, set: 0 };
 /// Words behind every array on the GPU: more than a workgroup has threads.
 const SPARE: usize = 100;
 /// Chunks and blocks of a few documents, so that several are on their way at a time.
@@ -63,23 +65,39 @@ struct Case {
 
 impl Case {
     fn new(name: &str, network: &Network, docs: &[Vec<u32>], bound: Bound) -> Self {
-        let params = Params::derive(&network.graph, &network.weights, bound).unwrap();
-        Self::with_params(name, network, &params, docs, bound)
+        Self::by(Route::Flat, name, network, docs, bound)
     }
 
-    fn with_params(name: &str, network: &Network, params: &Params, docs: &[Vec<u32>], bound: Bound) -> Self {
+    fn by(route: Route, name: &str, network: &Network, docs: &[Vec<u32>], bound: Bound) -> Self {
+        let params = Params::derive(&network.graph, &network.weights, bound).unwrap();
+        Self::with_params(route, name, network, &params, docs, bound)
+    }
+
+    fn with_params(
+        route: Route,
+        name: &str,
+        network: &Network,
+        params: &Params,
+        docs: &[Vec<u32>],
+        bound: Bound,
+    ) -> Self {
         let (corpus, alignment) = corpus_of(network, docs.iter().cloned());
         // Counts above one, as identical documents have.
         let items: Vec<Item> =
             (0..docs.len() as u32).map(|doc_ix| Item { doc_ix, count: 1 + doc_ix % 3 }).collect();
         let limits = DeviceOptions::default().limits;
         let (graph, full) = (&network.graph, bound == Bound::Full);
-        let mut chunks = Chunks::new(graph, alignment.docs(&corpus), &items, 0, full, true, limits);
-        let chunk = chunks.next().unwrap();
+        let chunks = Chunks::new(graph, alignment.docs(&corpus), &items, 0, full, true, limits);
+        let chunk = chunks.with_bins(route.bin_words()).next().unwrap();
         assert_eq!(chunk.n_docs(), docs.len(), "one chunk holds all of them");
         let options = EStepOptions { bound, start: Start::Best, ..EStepOptions::default() };
-        let plan = DispatchPlan::new(graph, params.n_levels, &options, true, true);
-        Self { name: format!("{name}, {bound}"), chunk, plan, network: network_words(graph, params) }
+        let plan = DispatchPlan { route, ..DispatchPlan::new(graph, params.n_levels, &options, true, true) };
+        Self {
+            name: format!("{name}, {bound}, {}", route.name()),
+            chunk,
+            plan,
+            network: network_words(graph, params),
+        }
     }
 
     /// The same documents as pieces: of the topics every third is clamped on, another third off.
@@ -97,8 +115,9 @@ impl Case {
             |array, words: &[u32]| memory.get_mut(&array).unwrap()[..words.len()].copy_from_slice(words);
         put(Array::Docs, bytemuck::cast_slice(&self.chunk.docs));
         put(Array::Nodes, bytemuck::cast_slice(&self.chunk.nodes));
-        put(Array::Edges, bytemuck::cast_slice(&self.chunk.edges));
-        put(Array::Rows, &self.chunk.rows.list);
+        let children: &[u32] = &self.chunk.slot_children;
+        put(Array::Edges, &[bytemuck::cast_slice(&self.chunk.edges), children].concat());
+        put(Array::Rows, bytemuck::cast_slice(&self.chunk.rows.list));
         put(Array::Touched, bytemuck::cast_slice(&self.chunk.touched));
         put(Array::EdgeOwners, &self.chunk.edge_owners);
         put(Array::Positions, &self.chunk.positions);
@@ -107,23 +126,24 @@ impl Case {
             let n_nodes = self.chunk.n_nodes();
             let mark = |node: usize| [CLAMPED_ON, CLAMPED_OFF].get(node % 3).map_or(0.0, |&mark| mark as f32);
             let marks: Vec<u32> = (0..n_nodes).map(|node| mark(node).to_bits()).collect();
-            memory.get_mut(&Array::NodeState).unwrap()[3 * n_nodes..].copy_from_slice(&marks);
+            memory.get_mut(&Array::NodeState).unwrap()[3 * n_nodes..4 * n_nodes].copy_from_slice(&marks);
         }
         memory
     }
 
     /// Memory after some dispatches.
     fn run(&self, machine: &mut dyn Machine, memory: &Memory, dispatches: &[Dispatch]) -> Memory {
-        machine.reserve(0, Array::Network, 4 * self.network.len()).unwrap();
-        machine.write(0, Array::Network, 0, bytemuck::cast_slice(&self.network)).unwrap();
+        machine.reserve(HERE, Array::Network, 4 * self.network.len()).unwrap();
+        machine.write(HERE, Array::Network, 0, bytemuck::cast_slice(&self.network)).unwrap();
         for (&array, words) in memory {
-            machine.reserve(0, array, 4 * words.len()).unwrap();
-            machine.write(0, array, 0, bytemuck::cast_slice(words)).unwrap();
+            machine.reserve(HERE, array, 4 * words.len()).unwrap();
+            machine.write(HERE, array, 0, bytemuck::cast_slice(words)).unwrap();
         }
         let reads: Vec<Read> =
             memory.iter().map(|(&array, words)| Read { array, words: 0..words.len() }).collect();
-        machine.submit(0, dispatches, &reads).unwrap();
-        memory.keys().copied().zip(machine.wait(0).unwrap()).collect()
+        machine.submit(HERE, dispatches, &reads).unwrap();
+        machine.start(&[HERE.set]).unwrap();
+        memory.keys().copied().zip(machine.wait(HERE.set).unwrap()).collect()
     }
 
     /// The same by the twins, on arrays of the exact size.
@@ -147,17 +167,17 @@ impl Case {
     fn dispatches(&self, n_alternations: u32) -> Vec<Dispatch> {
         let (chunk, plan) = (&self.chunk, &self.plan.tries()[0]);
         assert!(plan.searches());
-        let rounds = (0..n_alternations).flat_map(|at| plan.round(chunk, &chunk.rows, at));
-        let alternations = (0..n_alternations).flat_map(|at| plan.alternation(chunk, &chunk.rows, at));
+        let rounds = plan.rounds(chunk, &chunk.rows, 0..n_alternations);
+        let alternations = plan.alternations(chunk, &chunk.rows, 0..n_alternations);
         let start = plan.start(chunk).into_iter().chain(rounds).chain(plan.settle(chunk));
         start.chain(alternations).chain(plan.finish(chunk)).collect()
     }
 }
 
-fn cases() -> Vec<Case> {
+fn cases(route: Route) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name: &str, network: &Network, docs: &[Vec<u32>]| {
-        cases.extend([Bound::Tail, Bound::Full].map(|bound| Case::new(name, network, docs, bound)));
+        cases.extend([Bound::Tail, Bound::Full].map(|bound| Case::by(route, name, network, docs, bound)));
     };
     // No segment has an entry, except the documents'.
     let no_edges = network_of(2, 3, &[], vec![0.1, 0.2, 0.3, 0.4, 0.5]);
@@ -175,7 +195,7 @@ fn cases() -> Vec<Case> {
     for seed in [3, 8] {
         let network = random_network(seed, 12, 15);
         let docs = random_docs(&network, seed, 9);
-        cases.push(Case::new(&format!("random {seed}"), &network, &docs, Bound::Tail).pieces());
+        cases.push(Case::by(route, &format!("random {seed}"), &network, &docs, Bound::Tail).pieces());
     }
     // Rows for whole workgroups: a topic with 150 children, tokens with 150 parents, a node in 150 documents.
     let below = (150..300).map(|token| (0, token, 0.3 + 1e-3 * f64::from(token)));
@@ -183,6 +203,6 @@ fn cases() -> Vec<Case> {
     let wide = network_of(150, 150, &below.chain(above).collect::<Vec<_>>(), vec![0.05; 300]);
     let mut docs = vec![(0..150).collect(), vec![0, 7, 70], vec![]];
     docs.resize(150, vec![3, 4]);
-    cases.push(Case::new("long rows", &wide, &docs, Bound::Local));
+    cases.push(Case::by(route, "long rows", &wide, &docs, Bound::Local));
     cases
 }

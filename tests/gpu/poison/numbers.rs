@@ -97,7 +97,7 @@ fn no_number_in_the_network_reaches_the_bounds_of_exactly_the_documents_concerne
         let places = (0..6).flat_map(|node| [0, 1, 2, 3].map(|at| (node, at)));
         for ((node, at), bad) in places.flat_map(|place| BAD.map(|bad| (place, bad))) {
             let Some(params) = spoil(&network, &params, node, at, bad) else { continue };
-            let case = Case::with_params("no number", &network, &params, &docs, Bound::Tail);
+            let case = Case::with_params(Route::Flat, "no number", &network, &params, &docs, Bound::Tail);
             let concerned: Vec<bool> = (0..docs.len())
                 .map(|doc_ix| {
                     let nodes = &case.chunk.nodes[..case.chunk.n_nodes()];

@@ -17,22 +17,34 @@ impl Machine for Poisoned<'_> {
         self.gpu.max_array_bytes()
     }
 
-    fn reserve(&mut self, set: usize, array: Array, n_bytes: usize) -> Result<(), Fault> {
+    fn max_bytes(&self) -> Option<u64> {
+        self.gpu.max_bytes()
+    }
+
+    fn reserve(&mut self, place: Place, array: Array, n_bytes: usize) -> Result<(), Fault> {
         let poison = vec![self.poison; n_bytes / 4 + SPARE];
-        self.gpu.reserve(set, array, 4 * poison.len())?;
-        self.gpu.write(set, array, 0, bytemuck::cast_slice(&poison))
+        self.gpu.reserve(place, array, 4 * poison.len())?;
+        self.gpu.write(place, array, 0, bytemuck::cast_slice(&poison))
     }
 
-    fn write(&mut self, set: usize, array: Array, at: usize, bytes: &[u8]) -> Result<(), Fault> {
-        self.gpu.write(set, array, at, bytes)
+    fn write(&mut self, place: Place, array: Array, at: usize, bytes: &[u8]) -> Result<(), Fault> {
+        self.gpu.write(place, array, at, bytes)
     }
 
-    fn submit(&mut self, set: usize, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault> {
-        self.gpu.submit(set, dispatches, reads)
+    fn submit(&mut self, place: Place, dispatches: &[Dispatch], reads: &[Read]) -> Result<(), Fault> {
+        self.gpu.submit(place, dispatches, reads)
+    }
+
+    fn start(&mut self, sets: &[usize]) -> Result<(), Fault> {
+        self.gpu.start(sets)
     }
 
     fn wait(&mut self, set: usize) -> Result<Vec<Vec<u32>>, Fault> {
         self.gpu.wait(set)
+    }
+
+    fn release(&mut self, packed: usize) {
+        self.gpu.release(packed);
     }
 
     fn reopen(&mut self) -> Result<()> {
@@ -84,7 +96,10 @@ fn run_clamped_on(
 }
 
 pub(super) fn on_poison(gpu: &mut GpuMachine, poison: u32) -> DeviceEStep<Poisoned<'_>> {
-    DeviceEStep::new(Poisoned { gpu, poison }, DeviceOptions { limits: SMALL, cache_bytes: 0 })
+    DeviceEStep::new(
+        Poisoned { gpu, poison },
+        DeviceOptions { limits: SMALL, cache_bytes: 0, resident_bytes: 0, ..DeviceOptions::default() },
+    )
 }
 
 #[test]

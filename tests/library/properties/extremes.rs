@@ -3,7 +3,7 @@
 use super::*;
 
 /// One token of every in-degree from 1 to 40, topics over topics, weights over their whole range.
-fn extreme_network(seed: u64) -> Network {
+pub(super) fn extreme_network(seed: u64) -> Network {
     const TOPICS: u32 = 40;
     let rng = &mut rng(seed);
     let log_uniform = |rng: &mut ChaCha8Rng, lo: f64, hi: f64| lo * (hi / lo).powf(rng.random());

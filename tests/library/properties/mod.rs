@@ -8,6 +8,7 @@ mod em_step;
 mod extremes;
 mod fast_path;
 mod finite_differences;
+mod instructions;
 mod order;
 mod packing;
 mod reduced;

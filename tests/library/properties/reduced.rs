@@ -5,7 +5,7 @@ use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::{EStep, Monitor, Work};
 
 /// Topics of many tokens, of which a document has few: most of them cannot come on. Half have parents.
-fn wide_network(seed: u64) -> (Network, Vec<Vec<u32>>) {
+pub(super) fn wide_network(seed: u64) -> (Network, Vec<Vec<u32>>) {
     const TOPICS: u32 = 30;
     const UPPER: u32 = 6;
     const TOKENS: u32 = 90;

@@ -8,7 +8,7 @@ use multiversion::multiversion;
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub fn doc_bound(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let terms = &memory.node_state[2 * args.n_nodes as usize..];
-    for row in listed(&memory.rows, args) {
+    for row in listed(&memory.rows, lanes, args) {
         let nodes = memory.docs[row].node_begin as usize..memory.docs[row + 1].node_begin as usize;
         [memory.doc_bounds[row]] = row_sum(lanes, nodes, |at| [terms[at]]);
     }

@@ -1,7 +1,8 @@
-//! What a positive edge contributes at its r; twin of shaders/shared/edge_terms.wgsl and network.wgsl.
+//! What a positive edge contributes at its r; twin of shaders/shared/edge_terms.wgsl, network.wgsl and params.wgsl.
 
 use super::Memory;
 use crate::estep::device::Args;
+use crate::estep::device::wgsl::NORMAL;
 use crate::numeric::{R_MIN, X_CAP, exp_neg, log1p_pos};
 
 /// Terms of one edge.
@@ -35,21 +36,26 @@ pub(super) fn inverse_1_t(w: f32, slope: f32, r: f32) -> f32 {
     1.0 / (1.0 + slope * one_minus_exp)
 }
 
-/// A node's parameters in the network.
+/// A node's parameters in the network: slope, bias, tail, first edge.
+#[inline(always)]
+pub(super) fn network_params(memory: &Memory, args: &Args, id: u32) -> [u32; 4] {
+    let words = &memory.network[args.params_begin as usize + 4 * id as usize..][..4];
+    [words[0], words[1], words[2], words[3]]
+}
+
+/// The parameters of a node of the chunk.
 pub(super) struct NodeParams {
     pub(super) slope: f32,
     pub(super) bias: f32,
-    pub(super) tail: f32,
     pub(super) weight_begin: usize,
 }
 
 #[inline(always)]
-pub(super) fn node_params(memory: &Memory, args: &Args, id: u32) -> NodeParams {
-    let words = &memory.network[args.params_begin as usize + 4 * id as usize..][..4];
+pub(super) fn node_params(memory: &Memory, args: &Args, row: usize) -> NodeParams {
+    let section = |section: usize| memory.node_state[section * args.n_nodes as usize + row];
     NodeParams {
-        slope: f32::from_bits(words[0]),
-        bias: f32::from_bits(words[1]),
-        tail: f32::from_bits(words[2]),
-        weight_begin: words[3] as usize,
+        slope: section(4),
+        bias: section(5),
+        weight_begin: (section(6).to_bits() & (NORMAL - 1)) as usize,
     }
 }

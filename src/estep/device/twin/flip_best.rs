@@ -1,77 +1,71 @@
 //! One step of every document's search; twin of shaders/flip_best.wgsl.
 
-use super::{Memory, is_on, listed, row_sum};
+use super::{Memory, is_on, listed, row_sum_of};
 use crate::estep::cpu::{HOPE, MIN_GAIN, Q_ON};
 use crate::estep::device::marks::{CHAIN, CLAMPED, CLAMPED_ON, GONE, KEPT_ON, ON_TRIAL, TRIED};
 use crate::estep::device::{Args, Lanes};
 use multiversion::multiversion;
 use std::ops::Range;
 
-/// Takes the flip that gains most, of several the first; where none gains, goes on from a trial that gained or
-/// begins the next.
+/// Of all of a list.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
 pub fn flip_best(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let rows = std::mem::take(&mut memory.rows);
-    for row in listed(&rows, args) {
-        if memory.doc_state[row] < args.alternation {
-            continue;
-        }
-        let (doc, n_nodes) = (memory.docs[row], args.n_nodes as usize);
-        let topics = doc.node_begin as usize..doc.token_begin as usize;
-        let tokens = doc.token_begin as usize..memory.docs[row + 1].node_begin as usize;
-        let state = &memory.node_state;
-        let on_trial = topics.clone().any(|topic| state[3 * n_nodes + topic] as u32 & ON_TRIAL != 0);
-        let part = |topic: usize| if is_on(state[topic]) { state[n_nodes + topic] } else { 0.0 };
-        let joint = row_sums(lanes, &topics, &tokens, |node| {
-            if node < tokens.start { part(node) } else { state[2 * n_nodes + node] }
-        });
-        let won = if on_trial { joint - memory.doc_bounds[row] } else { 0.0 };
-        let chained = topics.clone().any(|topic| state[3 * n_nodes + topic] as u32 & CHAIN != 0);
-        if chained && joint <= memory.doc_bounds[row] {
-            undo_chain(memory, n_nodes, topics);
-            memory.doc_state[row] = args.alternation + 1;
-            continue;
-        }
-        clear_marks(memory, n_nodes, topics.clone(), CHAIN);
-        let flip = best_flip(memory, n_nodes, topics.clone());
-        let moves = match flip.filter(|&(gain, _)| won + HOPE * gain > MIN_GAIN) {
-            Some((_, topic)) => {
-                let last = take_flip(memory, n_nodes, topic);
-                if last != topic && !on_trial {
-                    keep_before(memory, n_nodes, topics, (topic, last));
-                    memory.doc_bounds[row] = joint;
-                }
-                true
-            }
-            None if won > MIN_GAIN => {
-                end_trial(memory, n_nodes, topics);
-                true
-            }
-            None => {
-                if !on_trial {
-                    memory.doc_bounds[row] = joint;
-                }
-                begin_trial(memory, n_nodes, topics, on_trial)
-            }
-        };
-        if moves {
-            memory.doc_state[row] = args.alternation + 1;
-        }
+    for row in listed(&rows, lanes, args) {
+        take_best(memory, lanes, args, row, args.alternation);
     }
     memory.rows = rows;
 }
 
-/// The sum over topics and tokens, each dealt out to the lanes from the first on.
-fn row_sums(lanes: Lanes, topics: &Range<usize>, tokens: &Range<usize>, term: impl Fn(usize) -> f32) -> f32 {
-    match lanes {
-        Lanes::Thread => topics.clone().chain(tokens.clone()).map(term).sum(),
-        Lanes::Group => {
-            let [sum] = row_sum(lanes, 0..topics.len().max(tokens.len()), |at| {
-                let of = |range: &Range<usize>| if at < range.len() { term(range.start + at) } else { 0.0 };
-                [of(topics) + of(tokens)]
-            });
-            sum
+/// Takes the flip that gains most, of several the first; where none gains, goes on from a trial that gained or
+/// begins the next.
+#[inline(always)]
+pub(super) fn take_best(memory: &mut Memory, lanes: Lanes, args: &Args, row: usize, round: u32) {
+    let (doc, n_nodes) = (memory.docs[row], args.n_nodes as usize);
+    if memory.doc_state[row] < round {
+        return;
+    }
+    let kept_at = 7 * n_nodes + row;
+    let topics = doc.node_begin as usize..doc.token_begin as usize;
+    let tokens = doc.token_begin as usize..memory.docs[row + 1].node_begin as usize;
+    let state = &memory.node_state;
+    let on_trial = topics.clone().any(|topic| state[3 * n_nodes + topic] as u32 & ON_TRIAL != 0);
+    let part = |topic: usize| if is_on(state[topic]) { state[n_nodes + topic] } else { 0.0 };
+    let [joint] = row_sum_of(lanes, [topics.clone(), tokens], |kind, node| match kind {
+        0 => [part(node)],
+        _ => [state[2 * n_nodes + node]],
+    });
+    let won = if on_trial { joint - memory.node_state[kept_at] } else { 0.0 };
+    let chained = topics.clone().any(|topic| state[3 * n_nodes + topic] as u32 & CHAIN != 0);
+    if chained && joint <= memory.node_state[kept_at] {
+        undo_chain(memory, n_nodes, topics);
+        memory.doc_state[row] = round + 1;
+        return;
+    }
+    clear_marks(memory, n_nodes, topics.clone(), CHAIN);
+    let flip = best_flip(memory, n_nodes, topics.clone());
+    let moves = match flip.filter(|&(gain, _)| won + HOPE * gain > MIN_GAIN) {
+        Some((_, topic)) => {
+            let last = take_flip(memory, n_nodes, topic);
+            if last != topic && !on_trial {
+                keep_before(memory, n_nodes, topics, (topic, last));
+                memory.node_state[kept_at] = joint;
+            }
+            true
         }
+        None if won > MIN_GAIN => {
+            end_trial(memory, n_nodes, topics);
+            true
+        }
+        None => {
+            if !on_trial {
+                memory.node_state[kept_at] = joint;
+            }
+            begin_trial(memory, n_nodes, topics, on_trial)
+        }
+    };
+    if moves {
+        memory.doc_state[row] = round + 1;
     }
 }
 

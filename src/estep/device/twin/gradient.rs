@@ -11,10 +11,10 @@ use multiversion::multiversion;
 pub fn gradient(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let n_nodes = args.n_nodes as usize;
     let (rows, mut edge_state) = (std::mem::take(&mut memory.rows), std::mem::take(&mut memory.edge_state));
-    for row in listed(&rows, args) {
+    for row in listed(&rows, lanes, args) {
         let node = memory.nodes[row];
         let (begin, end) = (node.edge_begin as usize, memory.nodes[row + 1].edge_begin as usize);
-        let params = node_params(memory, args, node.id);
+        let params = node_params(memory, args, row);
         let doc_ix = node.doc_ix as usize;
         let weight =
             if args.pieces != 0 { memory.doc_bounds[doc_ix] } else { memory.docs[doc_ix].count as f32 };
@@ -25,7 +25,7 @@ pub fn gradient(memory: &mut Memory, lanes: Lanes, args: &Args) {
             let w = f32::from_bits(memory.network[params.weight_begin + e - begin]);
             let inv = inverse_1_t(w, params.slope, r);
             edge_state[e].term = scale * q * inv;
-            [r * (1.0 - q) + r * q * inv]
+            [(r * q).mul_add(inv, r * (1.0 - q))]
         });
         memory.node_state[n_nodes + row] = weight * memory.node_state[row];
         memory.node_state[2 * n_nodes + row] = scale * if begin == end { 1.0 } else { share };

@@ -2,7 +2,7 @@
 
 use super::edge_terms::{edge_terms, node_params};
 use super::{Memory, listed, row_sum};
-use crate::estep::device::{Args, EdgeState, Lanes, Slot};
+use crate::estep::device::{Args, EdgeState, Lanes};
 use multiversion::multiversion;
 
 /// `r = w q / sum w q`, which is `w / sum w` where all q are the same (Sec. 4.1.3), and the edge terms there.
@@ -10,10 +10,10 @@ use multiversion::multiversion;
 pub fn init_r(memory: &mut Memory, lanes: Lanes, args: &Args) {
     let n_nodes = args.n_nodes as usize;
     let rows = std::mem::take(&mut memory.rows);
-    for row in listed(&rows, args) {
+    for row in listed(&rows, lanes, args) {
         let node = memory.nodes[row];
         let (begin, end) = (node.edge_begin as usize, memory.nodes[row + 1].edge_begin as usize);
-        let params = node_params(memory, args, node.id);
+        let params = node_params(memory, args, row);
         let w_q = |e: usize| {
             let w = f32::from_bits(memory.network[params.weight_begin + e - begin]);
             w * memory.node_state[memory.edges[e].parent as usize]
@@ -25,7 +25,7 @@ pub fn init_r(memory: &mut Memory, lanes: Lanes, args: &Args) {
             let r = w * memory.node_state[memory.edges[e].parent as usize] * inverse;
             let terms = edge_terms(w, params.slope, r);
             memory.edge_state[e] = EdgeState { r, term: terms.gain };
-            memory.slots[memory.edges[e].slot as usize] = Slot { child: row as u32, m: terms.m };
+            memory.slots[memory.edges[e].slot as usize] = terms.m;
             kappa = kappa.max(terms.curve);
         }
         memory.node_state[2 * n_nodes + row] = kappa;

@@ -6,9 +6,9 @@ use multiversion::multiversion;
 
 /// Of those that `doc_state` names.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]
-pub fn keep(memory: &mut Memory, _: Lanes, args: &Args) {
-    let n_nodes = args.n_nodes as usize;
-    for row in listed(&memory.rows, args) {
+pub fn keep(memory: &mut Memory, lanes: Lanes, args: &Args) {
+    let (n_nodes, rows) = (args.n_nodes as usize, std::mem::take(&mut memory.rows));
+    for row in listed(&rows, lanes, args) {
         let node = memory.nodes[row];
         if memory.doc_state[node.doc_ix as usize] == 0 {
             continue;
@@ -18,4 +18,5 @@ pub fn keep(memory: &mut Memory, _: Lanes, args: &Args) {
         }
         memory.kept[row] = memory.node_state[row];
     }
+    memory.rows = rows;
 }

@@ -1,8 +1,9 @@
 //! The arrays of a chunk in host memory.
 
 use crate::batch::{DocRecord, EdgeRecord, NodeRecord, TouchedRecord};
-use crate::estep::device::{Array, EdgeState, Slot};
+use crate::estep::device::{Args, Array, EdgeState};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use std::mem::swap;
 
 /// One field per [`Array`].
 #[derive(Debug, Clone, Default)]
@@ -12,14 +13,14 @@ pub struct Memory {
     pub docs: Vec<DocRecord>,
     pub nodes: Vec<NodeRecord>,
     pub edges: Vec<EdgeRecord>,
-    pub rows: Vec<u32>,
+    pub rows: Vec<[u32; 2]>,
     pub touched: Vec<TouchedRecord>,
     pub edge_owners: Vec<u32>,
     pub positions: Vec<u32>,
     pub doc_state: Vec<u32>,
     pub node_state: Vec<f32>,
     pub edge_state: Vec<EdgeState>,
-    pub slots: Vec<Slot>,
+    pub slots: Vec<f32>,
     pub doc_bounds: Vec<f32>,
     pub edge_totals: Vec<f32>,
     pub node_totals: Vec<[f32; 2]>,
@@ -27,6 +28,13 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// The child of a slot.
+    #[inline(always)]
+    pub(super) fn child_of(&self, args: &Args, slot: usize) -> u32 {
+        let pair = self.edges[args.n_edges as usize + slot / 2];
+        [pair.parent, pair.slot][slot % 2]
+    }
+
     /// An array's bytes.
     pub fn bytes(&self, array: Array) -> &[u8] {
         match array {
@@ -46,6 +54,28 @@ impl Memory {
             Array::EdgeTotals => cast_slice(&self.edge_totals),
             Array::NodeTotals => cast_slice(&self.node_totals),
             Array::Kept => cast_slice(&self.kept),
+        }
+    }
+
+    /// Exchanges an array with another memory's.
+    pub fn swap(&mut self, other: &mut Self, array: Array) {
+        match array {
+            Array::Network => swap(&mut self.network, &mut other.network),
+            Array::Docs => swap(&mut self.docs, &mut other.docs),
+            Array::Nodes => swap(&mut self.nodes, &mut other.nodes),
+            Array::Edges => swap(&mut self.edges, &mut other.edges),
+            Array::Rows => swap(&mut self.rows, &mut other.rows),
+            Array::Touched => swap(&mut self.touched, &mut other.touched),
+            Array::EdgeOwners => swap(&mut self.edge_owners, &mut other.edge_owners),
+            Array::Positions => swap(&mut self.positions, &mut other.positions),
+            Array::DocState => swap(&mut self.doc_state, &mut other.doc_state),
+            Array::NodeState => swap(&mut self.node_state, &mut other.node_state),
+            Array::EdgeState => swap(&mut self.edge_state, &mut other.edge_state),
+            Array::Slots => swap(&mut self.slots, &mut other.slots),
+            Array::DocBounds => swap(&mut self.doc_bounds, &mut other.doc_bounds),
+            Array::EdgeTotals => swap(&mut self.edge_totals, &mut other.edge_totals),
+            Array::NodeTotals => swap(&mut self.node_totals, &mut other.node_totals),
+            Array::Kept => swap(&mut self.kept, &mut other.kept),
         }
     }
 
