@@ -38,8 +38,8 @@ fn kernels_are_valid_without_any_capability() {
 }
 
 /// SPIR-V as wgpu 30.0.1 makes it on a card with Vulkan 1.3 and VK_EXT_robustness2, which all recent ones have: `naga_options` in
-/// wgpu-hal's vulkan/adapter.rs, and `compile_stage` in its vulkan/device.rs, with the checks and the zeroing of workgroup memory that
-/// src/estep/gpu/open.rs leaves switched on. What is left to naga's defaults does not concern compute kernels.
+/// wgpu-hal's vulkan/adapter.rs, and `compile_stage` in its vulkan/device.rs, with the checks that src/estep/gpu/open.rs leaves switched
+/// on and without the zeroing of workgroup memory that it switches off. What is left to naga's defaults does not concern compute kernels.
 fn wgpu_options() -> spv::Options<'static> {
     spv::Options {
         lang_version: (1, 6),
@@ -50,7 +50,7 @@ fn wgpu_options() -> spv::Options<'static> {
             image_load: BoundsCheckPolicy::Unchecked,
             binding_array: BoundsCheckPolicy::Unchecked,
         },
-        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::Native,
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
         force_loop_bounding: true,
         ..spv::Options::default()
     }

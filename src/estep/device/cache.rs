@@ -4,18 +4,24 @@ use super::Route;
 use crate::batch::{Chunk, ChunkLimits};
 use crate::corpus::Item;
 use crate::estep::{Bound, Work};
+use crate::network::Graph;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// What a list of chunks was made from.
-pub(super) type Key = [u64; 2];
+/// What a list of chunks was made from: of a graph, and of it all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) graph: [u64; 2],
+    all: [u64; 2],
+}
 
 /// Chunks by what they were made from. The first to come stay: whoever cycles through more than fits would gain nothing from
-/// keeping the last ones.
+/// keeping the last ones. Those of another graph than the last one's go.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
+    graph: Option<[u64; 2]>,
     chunks: FxHashMap<Key, Vec<Arc<Chunk>>>,
     n_bytes: usize,
     max_bytes: usize,
@@ -42,18 +48,35 @@ impl Cache {
         }
     }
 
+    /// Forgets chunks of other graphs; whether the graph is another than the last one.
+    pub(super) fn turn_to(&mut self, graph: [u64; 2]) -> bool {
+        let is_other = self.graph.replace(graph).is_some_and(|last| last != graph);
+        if is_other {
+            *self = Self { graph: Some(graph), ..Self::new(self.max_bytes) };
+        }
+        is_other
+    }
+
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.max_bytes);
     }
 }
 
-/// A hash of the graph, of the documents' tokens, what is unknown of them, and counts and of how they are packed.
+/// Hashes of the graph, and of it with the documents' tokens, what is unknown of them, counts, and how they are packed. Of two hash
+/// functions that have nothing in common: what one of them mixes up the other does not.
 pub(super) fn key(work: &Work<'_>, packed: &(ChunkLimits, Route)) -> Key {
-    [hash::<FxHasher>(work, packed), hash::<DefaultHasher>(work, packed)]
+    let graph = [hash_graph::<FxHasher>(work.graph), hash_graph::<DefaultHasher>(work.graph)];
+    let [fx, default] = graph;
+    Key { graph, all: [hash::<FxHasher>(work, packed, fx), hash::<DefaultHasher>(work, packed, default)] }
 }
 
-/// Two hash functions that have nothing in common: what one of them mixes up the other does not.
-fn hash<H: Hasher + Default>(work: &Work<'_>, packed: &(ChunkLimits, Route)) -> u64 {
+fn hash_graph<H: Hasher + Default>(graph: &Graph) -> u64 {
+    let mut hasher = H::default();
+    (graph.n_topics(), graph.edge_offsets(), graph.edge_parents()).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash<H: Hasher + Default>(work: &Work<'_>, packed: &(ChunkLimits, Route), graph: u64) -> u64 {
     let of_items = |items: &[Item]| {
         let mut hasher = H::default();
         for item in items {
@@ -68,7 +91,7 @@ fn hash<H: Hasher + Default>(work: &Work<'_>, packed: &(ChunkLimits, Route)) -> 
     };
     let items: Vec<u64> = work.items.par_chunks(1024).map(of_items).collect();
     let mut hasher = H::default();
-    (work.graph.n_topics(), work.graph.edge_offsets(), work.graph.edge_parents()).hash(&mut hasher);
-    (work.gradients, work.options.bound == Bound::Full, work.items.len(), packed, items).hash(&mut hasher);
+    (graph, work.gradients, work.options.bound == Bound::Full, work.items.len(), packed, items)
+        .hash(&mut hasher);
     hasher.finish()
 }

@@ -61,6 +61,9 @@ impl<M: Machine> DeviceEStep<M> {
         let keeps =
             self.options.cache_bytes.max(self.options.resident_bytes as usize) > 0 && pass.pieces.is_none();
         let key = keeps.then(|| key(work, &(self.options.limits, pass.plan.route)));
+        if key.is_some_and(|key| self.cache.turn_to(key.graph)) {
+            self.release_residents(); // their graph is gone, and their memory is wanted
+        }
         let mut cached: VecDeque<_> = key.map(|key| self.cache.get(&key)).unwrap_or_default().into();
         cached.retain(|chunk| chunk.items.start >= *done);
         let (limits, next_item) = (self.options.limits, cached.back().map_or(*done, |last| last.items.end));
@@ -102,8 +105,9 @@ impl<M: Machine> DeviceEStep<M> {
             }
             self.n_flying = flights.iter().flatten().count();
             for set in 0..N_SETS {
-                let may_come =
-                    set < self.n_sets && landed.len() < self.n_sets && self.n_filling(&flights) < N_FILLING;
+                let may_come = set < self.n_sets
+                    && landed.len() + self.n_flying < self.n_sets
+                    && self.n_filling(&flights) < N_FILLING;
                 if flights[set].is_none() && fed && may_come {
                     let waiting = flights.iter().all(Option::is_none);
                     let (chunk, pack_s) =

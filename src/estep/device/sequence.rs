@@ -40,6 +40,17 @@ impl Route {
         }
     }
 
+    /// All who work on rows.
+    pub fn lanes(self) -> &'static [Lanes] {
+        use Lanes::{Group, LargeBin, SmallBin, Stream, Thread};
+        match self {
+            Self::Flat => &[Thread, Group],
+            Self::Stream => &[Thread, Group, Stream],
+            Self::SmallBins => &[Thread, Group, Stream, SmallBin],
+            Self::LargeBins => &[Thread, Group, Stream, LargeBin],
+        }
+    }
+
     /// Words of q and m in a bin; 0 where there are none.
     pub fn bin_words(self) -> u32 {
         self.bin_lanes().map_or(0, Lanes::bin_words)
@@ -191,9 +202,11 @@ impl DispatchPlan {
     /// How many rounds of the search, or alternations, a bin can make in one dispatch; 0 where there are no bins.
     pub fn bin_steps(&self, rows: &Rows, in_search: bool) -> u32 {
         let [nodes, docs] = rows.longest_bin;
-        let per_step = match in_search {
-            true => nodes * self.n_levels.max(1) + docs,
-            false => nodes * self.options.q_sweeps.max(self.options.r_iterations),
+        // Colours take their turn even where a bin has no rows of them.
+        let (levels, n_colours) = (self.n_levels.max(1), rows.colours.len() as u32 + 1);
+        let per_step = 1 + match in_search {
+            true => (nodes + n_colours) * levels + docs,
+            false => (nodes + n_colours) * self.options.q_sweeps.max(self.options.r_iterations),
         };
         match self.route.bin_lanes() {
             Some(_) if rows.bins.len > 0 => MAX_ITERATIONS / per_step.max(1),

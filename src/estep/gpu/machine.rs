@@ -104,9 +104,7 @@ impl Machine for GpuMachine {
     }
 
     fn routes(&self) -> Vec<Route> {
-        let room = self.open.limits.max_compute_workgroup_storage_size;
-        let fits = |route: &Route| route.bin_lanes().is_none_or(|lanes| lanes.workgroup_bytes() <= room);
-        let routes = Route::ALL.into_iter().filter(fits);
+        let routes = self.pipelines.routes.iter().copied();
         // Cards are made for bins; software, which has no memory of its own for workgroups, is slowed down by them.
         if self.open.hardware { routes.rev().collect() } else { routes.collect() }
     }

@@ -2,7 +2,7 @@
 
 use super::adapter::{find_adapter, is_hardware};
 use crate::error::{Error, Result};
-use crate::estep::device::{Access, Args, Fault, KERNELS, Kernel, Lanes};
+use crate::estep::device::{Access, Args, Fault, KERNELS, Kernel, Lanes, Route};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::num::NonZeroU64;
@@ -11,7 +11,8 @@ use std::time::Duration;
 use wgpu::{
     BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType, BufferBindingType,
     ComputePipeline, ComputePipelineDescriptor, Device, DeviceDescriptor, ErrorFilter, Features, Limits,
-    PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor, ShaderSource, ShaderStages,
+    PipelineCompilationOptions, PipelineLayoutDescriptor, PollType, Queue, ShaderModuleDescriptor,
+    ShaderSource, ShaderStages,
 };
 
 /// How long a device in trouble may take to be done with what is under way.
@@ -47,33 +48,48 @@ pub(super) struct Open {
     fault: Arc<Mutex<Option<Fault>>>,
 }
 
-/// The pipelines.
+/// The pipelines, and the routes that they make.
 #[derive(Default)]
-pub(super) struct Pipelines(HashMap<(&'static str, Lanes), Pipeline>);
+pub(super) struct Pipelines {
+    made: HashMap<(&'static str, Lanes), Pipeline>,
+    pub(super) routes: Vec<Route>,
+}
 
 impl Pipelines {
-    /// All of them: a device that cannot run the kernels says so at once.
+    /// All that there is room for. A device that cannot run the kernels of the flat route says so at once; other routes are left out.
     pub(super) fn new(open: &Open) -> Result<Self> {
         let mut pipelines = Self::default();
-        for kernel in KERNELS {
-            let fits =
-                |lanes: &&Lanes| lanes.workgroup_bytes() <= open.limits.max_compute_workgroup_storage_size;
-            for &lanes in kernel.lanes().iter().filter(fits) {
-                let made = pipelines.get(open, kernel, lanes).map(|_| ());
-                made.map_err(|fault| {
-                    let (device, kernel) = (&open.name, kernel.name);
-                    Error::Device(format!(
-                        "{device} cannot run '{kernel}': {fault}; try another `device` or `backend` cpu"
-                    ))
-                })?;
+        let room = open.limits.max_compute_workgroup_storage_size;
+        let fits = |route: &Route| route.bin_lanes().is_none_or(|lanes| lanes.workgroup_bytes() <= room);
+        for route in Route::ALL.into_iter().filter(fits) {
+            match pipelines.make(open, route) {
+                Ok(()) => pipelines.routes.push(route),
+                Err((kernel, fault)) if route == Route::Flat => {
+                    return Err(Error::Device(format!(
+                        "{} cannot run '{kernel}': {fault}; try another `device` or `backend` cpu",
+                        open.name
+                    )));
+                }
+                Err(_) => (),
             }
         }
         Ok(pipelines)
     }
 
+    /// Makes those of a route that are not there; the kernel that failed.
+    fn make(&mut self, open: &Open, route: Route) -> Result<(), (&'static str, Fault)> {
+        for kernel in KERNELS {
+            let of_route = |lanes: &&Lanes| route.lanes().contains(lanes);
+            for &lanes in kernel.lanes().iter().filter(of_route) {
+                self.get(open, kernel, lanes).map_err(|fault| (kernel.name, fault))?;
+            }
+        }
+        Ok(())
+    }
+
     /// A kernel's pipeline, made if it is not there.
     pub(super) fn get(&mut self, open: &Open, kernel: &Kernel, lanes: Lanes) -> Result<&Pipeline, Fault> {
-        Ok(match self.0.entry((kernel.name, lanes)) {
+        Ok(match self.made.entry((kernel.name, lanes)) {
             Entry::Occupied(made) => made.into_mut(),
             Entry::Vacant(place) => {
                 place.insert(open.guarded(|device| make_pipeline(device, kernel, lanes))?)
@@ -188,7 +204,12 @@ fn make_pipeline(device: &Device, kernel: &Kernel, lanes: Lanes) -> Pipeline {
         layout: Some(&pipeline_layout),
         module: &module,
         entry_point: Some(kernel.name),
-        compilation_options: wgpu::PipelineCompilationOptions::default(),
+        // Kernels write workgroup memory before they read it (the interpreter of the tests refuses those that do not), and where a
+        // driver cannot zero it one thread of a workgroup would do it alone.
+        compilation_options: PipelineCompilationOptions {
+            zero_initialize_workgroup_memory: false,
+            ..PipelineCompilationOptions::default()
+        },
         cache: None,
     });
     Pipeline { pipeline, layout }

@@ -45,6 +45,17 @@ fn steps(queued: &[Queued]) -> Vec<Vec<(usize, usize)>> {
     (0..n_steps).map(|step| of_step(step).map(|at| (at, step)).collect()).collect()
 }
 
+/// The same with the kernels of a step one after another, so that each can be timed.
+fn by_kernel(steps: &[Vec<(usize, usize)>], queued: &[Queued]) -> Vec<Vec<(usize, usize)>> {
+    let kernel = |&(at, n): &(usize, usize)| queued[at].dispatches[n].kernel.name;
+    let in_step = |step: &Vec<(usize, usize)>| {
+        let mut step = step.clone();
+        step.sort_by_key(kernel);
+        step.chunk_by(|a, b| kernel(a) == kernel(b)).map(<[_]>::to_vec).collect::<Vec<_>>()
+    };
+    steps.iter().flat_map(in_step).collect()
+}
+
 impl GpuMachine {
     /// Starts what was handed over for some sets.
     pub(super) fn run_together(&mut self, queued: Vec<Queued>) -> Result<(), Fault> {
@@ -52,6 +63,8 @@ impl GpuMachine {
             return Ok(());
         }
         let steps = steps(&queued);
+        self.spent.n_steps += steps.len() as u64;
+        let steps = if self.open.timestamps { by_kernel(&steps, &queued) } else { steps };
         let n_timed = if self.open.timestamps { Timing::n_timed(steps.len()) } else { 0 };
         let times_at = queued[0].n_read().next_multiple_of(8);
         let with_times = times_at + 16 * n_timed as u64;
@@ -76,7 +89,6 @@ impl GpuMachine {
             timing.resolve(&mut encoder, n_timed, self.staging(first)?, times_at);
         }
         let index = self.open.queue.submit([encoder.finish()]);
-        self.spent.n_steps += steps.len() as u64;
         let of_step =
             |step: &Vec<(usize, usize)>| step.iter().map(|&(at, n)| queued[at].dispatches[n]).collect();
         let mut timed: Vec<Vec<Dispatch>> = steps.iter().take(n_timed).map(of_step).collect();

@@ -55,7 +55,8 @@ impl Timing {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, staging, at, 16 * n_timed as u64);
     }
 
-    /// Adds up the times of a submission. A step's time is dealt out to its dispatches by their rows.
+    /// Adds up the times of a submission. A step has one kernel; its time is dealt out to the dispatches
+    /// by their rows.
     pub(super) fn add(&self, steps: &[Vec<Dispatch>], ticks: &[u64], spent: &mut Spent) {
         for (step, ticks) in steps.iter().zip(ticks.chunks_exact(2)) {
             let seconds = ticks[1].saturating_sub(ticks[0]) as f64 * self.nanoseconds_a_tick * 1e-9;
