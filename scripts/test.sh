@@ -37,6 +37,13 @@ export NODEVICE_SELECT=1
 # From clean, incremental compilation only adds work: 7 minutes of building instead of 12.
 export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 
+# Tint, a second WGSL compiler, which finds what naga does not. Tests without it say so.
+if command -v npm > /dev/null && scripts/tint/tint --install; then
+    export PATH="$PWD/scripts/tint:$PATH"
+else
+    echo "no npm, or no package 'webgpu': shaders are not compiled by Tint (apt-get install npm)"
+fi
+
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
 step cargo clippy --locked --all-targets -- -D warnings

@@ -111,7 +111,8 @@ fn tint(source: &str) -> Option<Output> {
         Ok(output) => Some(output),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             println!(
-                "left out: `tint` is not on the PATH, so nobody looks for barriers that not all threads reach"
+                "left out: `tint` is not on the PATH, so nobody looks for barriers that not all threads reach \
+                 (scripts/tint/tint --install)"
             );
             None
         }

@@ -7,21 +7,30 @@ use crate::estep::{Bound, Work};
 use crate::network::Graph;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+
+/// Graphs whose chunks are kept: documents with unknown tokens and those without take turns on two (`estep/unknown.rs`). Graphs before
+/// these were refined away, and their memory is wanted.
+const KEPT_GRAPHS: usize = 2;
+
+/// Two hashes of a graph.
+pub(super) type GraphKey = [u64; 2];
 
 /// What a list of chunks was made from: of a graph, and of it all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
-    pub(super) graph: [u64; 2],
+    pub(super) graph: GraphKey,
     all: [u64; 2],
 }
 
 /// Chunks by what they were made from. The first to come stay: whoever cycles through more than fits would gain nothing from
-/// keeping the last ones. Those of another graph than the last one's go.
+/// keeping the last ones.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    graph: Option<[u64; 2]>,
+    /// The last ones, the very last first.
+    graphs: VecDeque<GraphKey>,
     chunks: FxHashMap<Key, Vec<Arc<Chunk>>>,
     n_bytes: usize,
     max_bytes: usize,
@@ -48,13 +57,15 @@ impl Cache {
         }
     }
 
-    /// Forgets chunks of other graphs; whether the graph is another than the last one.
-    pub(super) fn turn_to(&mut self, graph: [u64; 2]) -> bool {
-        let is_other = self.graph.replace(graph).is_some_and(|last| last != graph);
-        if is_other {
-            *self = Self { graph: Some(graph), ..Self::new(self.max_bytes) };
-        }
-        is_other
+    /// Says which graph comes next; returns the graph whose chunks had to go for it, if there is one.
+    pub(super) fn turn_to(&mut self, graph: GraphKey) -> Option<GraphKey> {
+        self.graphs.retain(|known| *known != graph);
+        self.graphs.push_front(graph);
+        let gone = self.graphs.get(KEPT_GRAPHS).copied()?;
+        self.graphs.truncate(KEPT_GRAPHS);
+        self.chunks.retain(|key, _| key.graph != gone);
+        self.n_bytes = self.chunks.values().flatten().map(|chunk| chunk.n_bytes()).sum();
+        Some(gone)
     }
 
     pub(super) fn clear(&mut self) {

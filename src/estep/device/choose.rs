@@ -17,6 +17,8 @@ const FIRST_TRIAL: usize = 32;
 const LARGEST_TRIAL: usize = FIRST_TRIAL * 8 * 8 * 8;
 /// A trial in which the slowest route takes as long as this tells which one is the fastest.
 const LONG_ENOUGH: Duration = Duration::from_millis(50);
+/// Rounds of a trial's search: enough to tell routes apart. A kernel that computes something else might search for ever.
+const TRIAL_ROUNDS: u32 = 64;
 /// Timed runs of every route, of which the fastest counts.
 const REPEATS: usize = 2;
 
@@ -116,7 +118,7 @@ impl<M: Machine> DeviceEStep<M> {
     }
 
     fn trial(&mut self, work: &Work<'_>, route: Route) -> Result<(Duration, Bits)> {
-        let plan = DispatchPlan { route, ..DispatchPlan::of(work, false) };
+        let plan = DispatchPlan { route, max_rounds: TRIAL_ROUNDS, ..DispatchPlan::of(work, false) };
         let (begun, mut bits) = (Instant::now(), Bits::default());
         self.run_pass(&Pass { work: *work, plan, pieces: None }, &mut bits)?;
         Ok((begun.elapsed(), bits))

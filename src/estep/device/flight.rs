@@ -218,16 +218,22 @@ impl Flight {
         let (plan, chunk, rows) = (self.plan(), &self.chunk, &self.rows);
         let in_search = self.phase == Phase::Search;
         let end = self.step + self.burst_len(plan.bin_steps(rows, in_search));
-        if in_search {
-            dispatches.extend(plan.rounds(chunk, rows, self.step..end));
-            self.step = end;
-        } else {
-            let end = end.min(plan.options.max_alternations);
-            dispatches.extend(plan.alternations(chunk, rows, self.step..end));
-            self.step = end;
-        }
+        let end = end.min(self.max_steps());
+        dispatches.extend(match in_search {
+            true => plan.rounds(chunk, rows, self.step..end),
+            false => plan.alternations(chunk, rows, self.step..end),
+        });
+        self.step = end;
         let doc_state = Read { array: Array::DocState, words: 0..self.chunk.n_docs() };
         machine.submit(self.place, &dispatches, &[doc_state])
+    }
+
+    /// Rounds or alternations at most.
+    fn max_steps(&self) -> u32 {
+        match self.phase {
+            Phase::Search => self.plan().max_rounds,
+            _ => self.plan().options.max_alternations,
+        }
     }
 
     /// How many rounds or alternations to start, of which a bin can make so many in one dispatch. Where all documents are in bins, those
@@ -274,8 +280,7 @@ impl Flight {
     /// Goes on with the documents that are not done, or to what comes next.
     fn go_on(&mut self, machine: &mut dyn Machine) -> Result<(), Fault> {
         let n_active = self.n_active_nodes();
-        let at_most = self.phase == Phase::Alternate && self.step == self.plan().options.max_alternations;
-        if n_active > 0 && !at_most {
+        if n_active > 0 && self.step < self.max_steps() {
             if (n_active as f64) <= COMPACT_AT * self.n_nodes as f64 {
                 self.compact(machine, n_active)?;
             }

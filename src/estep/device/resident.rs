@@ -1,7 +1,7 @@
 //! Packed chunks that stay on the device for later epochs. Like those that are kept on the host (`cache.rs`) they go by what they were
 //! made from, never by the weights, and the first to come stay.
 
-use super::cache::Key;
+use super::cache::{GraphKey, Key};
 use super::{Array, DispatchPlan, N_FILLING, N_SETS, grown, grown_staging};
 use crate::batch::Chunk;
 use rustc_hash::FxHashMap;
@@ -12,10 +12,19 @@ const FIRST: usize = N_SETS;
 /// Bytes for the arguments of a set's dispatches.
 const ARGS: u64 = 256 << 10;
 
+/// A place, and the bytes of its buffers.
+#[derive(Debug, Clone, Copy)]
+struct Resident {
+    place: usize,
+    n_bytes: u64,
+}
+
 /// Which chunks are on the device, and where.
 #[derive(Debug)]
 pub(super) struct Residents {
-    places: FxHashMap<(Key, Range<usize>), usize>,
+    places: FxHashMap<(Key, Range<usize>), Resident>,
+    /// Places of chunks that went.
+    free: Vec<usize>,
     n_bytes: u64,
     max_bytes: u64,
     /// What the arrays of the largest chunk so far take.
@@ -24,12 +33,12 @@ pub(super) struct Residents {
 
 impl Residents {
     pub(super) fn new(max_bytes: u64) -> Self {
-        Self { places: FxHashMap::default(), n_bytes: 0, max_bytes, flight_bytes: 0 }
+        Self { places: FxHashMap::default(), free: Vec::new(), n_bytes: 0, max_bytes, flight_bytes: 0 }
     }
 
     /// Where the chunk is, if it is there.
     pub(super) fn get(&self, key: Key, chunk: &Chunk) -> Option<usize> {
-        self.places.get(&(key, chunk.items.clone())).copied()
+        self.places.get(&(key, chunk.items.clone())).map(|resident| resident.place)
     }
 
     /// A place for the chunk, if there is memory for it beside what `n_sets` flights take; `left` is all memory but the network's.
@@ -44,24 +53,35 @@ impl Residents {
         self.flight_bytes = self.flight_bytes.max(flight_bytes(plan, chunk));
         let flights = self.flight_bytes * n_sets as u64;
         let most = self.max_bytes.min(left.map_or(u64::MAX, |left| left.saturating_sub(flights)));
-        let n_bytes = self.n_bytes + packed_bytes(plan, chunk);
-        if n_bytes > most {
+        let n_bytes = packed_bytes(plan, chunk);
+        if self.n_bytes + n_bytes > most {
             return None;
         }
-        self.n_bytes = n_bytes;
-        let place = FIRST + self.places.len();
-        self.places.insert((key, chunk.items.clone()), place);
+        self.n_bytes += n_bytes;
+        let place = self.free.pop().unwrap_or(FIRST + self.places.len());
+        self.places.insert((key, chunk.items.clone()), Resident { place, n_bytes });
         Some(place)
     }
 
     /// Where they all are.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
-        self.places.values().copied()
+        self.places.values().map(|resident| resident.place)
+    }
+
+    /// Forgets those of a graph; where they were.
+    pub(super) fn forget_graph(&mut self, graph: GraphKey) -> Vec<usize> {
+        let gone = self.places.extract_if(|(key, _), _| key.graph == graph).map(|(_, resident)| resident);
+        let gone: Vec<Resident> = gone.collect();
+        self.n_bytes -= gone.iter().map(|resident| resident.n_bytes).sum::<u64>();
+        let places: Vec<usize> = gone.iter().map(|resident| resident.place).collect();
+        self.free.extend(&places);
+        places
     }
 
     /// Forgets all.
     pub(super) fn forget(&mut self) {
         self.places.clear();
+        self.free.clear();
         self.n_bytes = 0;
     }
 

@@ -104,11 +104,6 @@ impl<M: Machine> DeviceEStep<M> {
     /// Forgets the packed chunks that were kept, on the device too.
     pub fn forget_packed(&mut self) {
         self.cache.clear();
-        self.release_residents();
-    }
-
-    /// Takes packed chunks that stay off the device.
-    pub(super) fn release_residents(&mut self) {
         self.residents.places().for_each(|packed| self.machine.release(packed));
         self.residents.forget();
     }

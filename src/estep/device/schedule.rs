@@ -61,8 +61,9 @@ impl<M: Machine> DeviceEStep<M> {
         let keeps =
             self.options.cache_bytes.max(self.options.resident_bytes as usize) > 0 && pass.pieces.is_none();
         let key = keeps.then(|| key(work, &(self.options.limits, pass.plan.route)));
-        if key.is_some_and(|key| self.cache.turn_to(key.graph)) {
-            self.release_residents(); // their graph is gone, and their memory is wanted
+        if let Some(gone) = key.and_then(|key| self.cache.turn_to(key.graph)) {
+            let places = self.residents.forget_graph(gone);
+            places.into_iter().for_each(|packed| self.machine.release(packed));
         }
         let mut cached: VecDeque<_> = key.map(|key| self.cache.get(&key)).unwrap_or_default().into();
         cached.retain(|chunk| chunk.items.start >= *done);

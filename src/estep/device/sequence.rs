@@ -90,6 +90,8 @@ pub struct DispatchPlan {
     pub n_edges: u32,
     /// Layers of topics: how long a chain of ancestors can be.
     pub n_levels: u32,
+    /// Rounds of a search at most.
+    pub max_rounds: u32,
 }
 
 /// The network's parameters as kernels read them: weights, then slope, bias, tail and first edge of every node.
@@ -122,6 +124,7 @@ impl DispatchPlan {
             n_topics: graph.n_topics() as u32,
             n_edges: graph.n_edges() as u32,
             n_levels,
+            max_rounds: u32::MAX,
         }
     }
 

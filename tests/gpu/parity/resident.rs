@@ -195,6 +195,38 @@ fn residents_hold_for_other_weights_and_starts() {
 }
 
 #[test]
+fn chunks_of_the_last_two_graphs_stay() {
+    let first = eight_chunks();
+    // The same but for its last edges.
+    let without_edges = |n: usize| {
+        let Network { graph, weights, .. } = &first.network;
+        let edges = graph.edges().zip(&weights.edge).map(|((parent, child), &w)| (parent, child, w));
+        let edges: Vec<_> = edges.take(graph.n_edges() - n).collect();
+        let network = network_of(graph.n_topics(), graph.n_tokens(), &edges, weights.leak.clone());
+        Case { network, ..first.clone() }
+    };
+    let (second, third) = (without_edges(1), without_edges(2));
+    let all_bytes = bytes_of_chunks(&first).iter().sum::<u64>();
+    // Memory for two graphs.
+    let mut estep = keeping(&first, TwinMachine::new(), 1 << 30, 2 * all_bytes);
+    let order = [
+        (&first, 0),
+        (&second, 0),
+        (&first, 8),
+        (&second, 8),
+        (&third, 0),
+        (&second, 8),
+        (&first, 0),
+        (&third, 0),
+    ];
+    for (at, (case, n_resident)) in order.into_iter().enumerate() {
+        assert!(case.on(&mut estep) == case.on_twins(), "run {at}: other results");
+        let (_, host) = estep.take_spent();
+        assert_eq!((host.n_resident, host.n_cached), (n_resident, n_resident), "run {at}");
+    }
+}
+
+#[test]
 fn pieces_do_not_stay_but_their_documents_do() {
     let case = eight_chunks().options(EStepOptions { clamp: 2, ..EStepOptions::default() });
     let mut estep = keeping(&case, TwinMachine::new(), 1 << 30, 1 << 30);
