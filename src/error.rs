@@ -53,6 +53,9 @@ pub enum Error {
     /// NaN or infinity turned up: weights that are out of range, or a step that is too large.
     #[error("{0}")]
     Numeric(String),
+    /// Another rank of the job ([`crate::ranks`]) was lost or has failed; the message names it.
+    #[error("{0}")]
+    Rank(String),
     /// [`Monitor::stop`](crate::Monitor::stop) was set while work was under way. Training is not an error then: it returns what it has, with
     /// [`Ended::Interrupted`](crate::train::Ended::Interrupted).
     #[error("interrupted")]
@@ -86,6 +89,7 @@ impl Error {
             Self::Io { .. } => 3,
             Self::Device(_) => 4,
             Self::Numeric(_) => 5,
+            Self::Rank(_) => 6,
             Self::Interrupted => 130,
         }
     }

@@ -24,6 +24,7 @@
 //! | train another model on the same documents, to compare with | [`baseline`]: [`baseline::BaselineRun`], [`baseline::Model`] |
 //! | sample topics | [`mcmc`] |
 //! | learn the parameters of a two-layer network without inference | [`moments`]: [`moments::Schedule`], [`moments::estimate()`] |
+//! | train on several machines | [`ranks`]: [`ranks::Ranks`], [`ranks::Team`] |
 //! | tell what was learned | [`report::topic_tree`], [`explain::Explainer`] |
 //!
 //! `examples/` has a program for training and inference in memory, one with an E-step loop of its own, one that scores the documents of
@@ -82,6 +83,7 @@ pub mod moments;
 pub mod network;
 mod npy;
 pub mod posterior;
+pub mod ranks;
 pub mod report;
 pub mod run;
 mod sealed;

@@ -1,0 +1,231 @@
+//! What the library holds of the ranks: collective calls, in part while it computes, and what they cost.
+
+use super::Ranks;
+use crate::error::{Error, Result};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The ranks of a job; a team of one where there is one process, which costs nothing.
+#[derive(Clone, Default)]
+pub struct Team {
+    joined: Option<Arc<Joined>>,
+}
+
+struct Joined {
+    ranks: Arc<dyn Ranks>,
+    calls: Mutex<Sender<Call>>,
+    spent: Arc<Mutex<Spent>>,
+}
+
+/// What communication has cost this rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    /// Collective calls.
+    pub n_calls: u64,
+    /// Bytes that this rank gave.
+    pub bytes: u64,
+    /// Bytes of sums that were sent sparsely, of those.
+    pub sparse_bytes: u64,
+    /// Seconds in which calls were under way, waiting for slower ranks included.
+    pub busy: Duration,
+    /// Seconds of those in which nothing was computed.
+    pub waited: Duration,
+}
+
+impl Spent {
+    /// What was spent since an earlier look.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            n_calls: self.n_calls - before.n_calls,
+            bytes: self.bytes - before.bytes,
+            sparse_bytes: self.sparse_bytes - before.sparse_bytes,
+            busy: self.busy - before.busy,
+            waited: self.waited - before.waited,
+        }
+    }
+}
+
+/// A collective call, made by a thread of its own: one after another, in the order in which they were asked for.
+enum Call {
+    Sum(Vec<i64>, SyncSender<Result<Vec<i64>>>),
+    Gather(Vec<u8>, SyncSender<Result<Vec<Vec<u8>>>>),
+}
+
+/// Sums under way.
+pub struct Summing<'a> {
+    team: &'a Team,
+    state: State,
+}
+
+enum State {
+    Here(Vec<i64>),
+    Coming(Receiver<Result<Vec<i64>>>),
+}
+
+impl std::fmt::Debug for Team {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Team({} of {})", self.rank(), self.size())
+    }
+}
+
+impl Team {
+    /// The team of these ranks.
+    pub fn of(ranks: Arc<dyn Ranks>) -> Self {
+        if ranks.size() == 1 {
+            return Self::default();
+        }
+        let (calls, to_make) = channel();
+        let spent = Arc::new(Mutex::new(Spent::default()));
+        let courier = Courier { ranks: Arc::clone(&ranks), spent: Arc::clone(&spent) };
+        std::thread::spawn(move || to_make.into_iter().for_each(|call| courier.make(call)));
+        Self { joined: Some(Arc::new(Joined { ranks, calls: Mutex::new(calls), spent })) }
+    }
+
+    /// The number of this rank.
+    pub fn rank(&self) -> usize {
+        self.joined.as_ref().map_or(0, |joined| joined.ranks.rank())
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        self.joined.as_ref().map_or(1, |joined| joined.ranks.size())
+    }
+
+    /// Whether there are others.
+    pub fn has_others(&self) -> bool {
+        self.joined.is_some()
+    }
+
+    /// Whether this is the rank that writes files and shows progress.
+    pub fn is_first(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// A rank for people.
+    pub fn name(&self, rank: usize) -> String {
+        self.joined.as_ref().map_or_else(|| "rank 0".to_owned(), |joined| joined.ranks.name(rank))
+    }
+
+    /// What communication has cost so far.
+    pub fn spent(&self) -> Spent {
+        let of = |joined: &Arc<Joined>| *joined.spent.lock().unwrap_or_else(|e| e.into_inner());
+        self.joined.as_ref().map(of).unwrap_or_default()
+    }
+
+    /// Begins to add up numbers, place by place.
+    pub fn start_sum(&self, numbers: Vec<i64>) -> Summing<'_> {
+        let state = match &self.joined {
+            Some(joined) => State::Coming(joined.ask(|answer| Call::Sum(numbers, answer))),
+            None => State::Here(numbers),
+        };
+        Summing { team: self, state }
+    }
+
+    /// The bytes of every rank.
+    ///
+    /// # Errors
+    /// [`Error::Rank`].
+    pub fn gather(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        match &self.joined {
+            Some(joined) => self.waiting(|| joined.ask(|answer| Call::Gather(bytes, answer)).recv()),
+            None => Ok(vec![bytes]),
+        }
+    }
+
+    /// The bytes of the first rank; those of the others are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Rank`].
+    pub fn first(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mine = if self.is_first() { bytes } else { Vec::new() };
+        Ok(self.gather(mine)?.swap_remove(0))
+    }
+
+    /// Tells the others of an error of this rank, unless they told of it.
+    pub fn share_error<T>(&self, result: Result<T>) -> Result<T> {
+        if let (Err(error), Some(joined)) = (&result, &self.joined)
+            && !matches!(error, Error::Rank(_))
+        {
+            joined.ranks.fail(error);
+        }
+        result
+    }
+
+    /// Waits for an answer, and counts the time.
+    fn waiting<T>(
+        &self,
+        answer: impl FnOnce() -> Result<Result<T>, std::sync::mpsc::RecvError>,
+    ) -> Result<T> {
+        let begun = Instant::now();
+        let answer = answer();
+        if let Some(joined) = &self.joined {
+            joined.spent.lock().unwrap_or_else(|e| e.into_inner()).waited += begun.elapsed();
+        }
+        answer
+            .unwrap_or_else(|_| Err(Error::Rank("the thread that speaks with other ranks has ended".into())))
+    }
+}
+
+impl Joined {
+    fn ask<T>(&self, call: impl FnOnce(SyncSender<T>) -> Call) -> Receiver<T> {
+        let (answer, coming) = sync_channel(1);
+        // Where nobody takes the call, nobody answers, and whoever waits is told.
+        let _ = self.calls.lock().unwrap_or_else(|e| e.into_inner()).send(call(answer));
+        coming
+    }
+}
+
+impl Summing<'_> {
+    /// The sums.
+    ///
+    /// # Errors
+    /// [`Error::Rank`].
+    pub fn wait(self) -> Result<Vec<i64>> {
+        match self.state {
+            State::Here(numbers) => Ok(numbers),
+            State::Coming(coming) => self.team.waiting(|| coming.recv()),
+        }
+    }
+}
+
+/// Makes the calls.
+struct Courier {
+    ranks: Arc<dyn Ranks>,
+    spent: Arc<Mutex<Spent>>,
+}
+
+impl Courier {
+    fn make(&self, call: Call) {
+        let begun = Instant::now();
+        let mut spent = Spent { n_calls: 1, ..Spent::default() };
+        // Nobody waits for the answer after an error.
+        match call {
+            Call::Sum(numbers, answer) => {
+                let sums = self.sum(numbers, &mut spent);
+                self.count(&spent, begun);
+                drop(answer.send(sums));
+            }
+            Call::Gather(bytes, answer) => {
+                spent.bytes = bytes.len() as u64;
+                let gathered = self.ranks.gather(&bytes);
+                self.count(&spent, begun);
+                drop(answer.send(gathered));
+            }
+        }
+    }
+
+    fn count(&self, spent: &Spent, begun: Instant) {
+        let mut sum = self.spent.lock().unwrap_or_else(|e| e.into_inner());
+        sum.n_calls += spent.n_calls;
+        sum.bytes += spent.bytes;
+        sum.sparse_bytes += spent.sparse_bytes;
+        sum.busy += begun.elapsed();
+    }
+
+    fn sum(&self, mut numbers: Vec<i64>, spent: &mut Spent) -> Result<Vec<i64>> {
+        self.ranks.sum(&mut numbers)?;
+        spent.bytes = size_of_val(&numbers[..]) as u64;
+        Ok(numbers)
+    }
+}
