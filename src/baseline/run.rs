@@ -11,6 +11,7 @@ use crate::corpus::{Alignment, Baseline, Corpus, Docs, Parts, Place, Verifying, 
 use crate::error::{Error, Result};
 use crate::files;
 use crate::monitor::Monitor;
+use crate::ranks::Team;
 use crate::run::{
     CheckpointRule, Found, Keeper, Level, Observer, RunFolder, Stage, independent_words, read_corpus,
     refuse_other_corpus, staged, token_names,
@@ -140,7 +141,8 @@ impl BaselineRun {
         monitor: Arc<Monitor>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let (corpus, ingested) = read_corpus(&config.corpus, given, None, &monitor, observer)?;
+        let (corpus, ingested) =
+            read_corpus(&config.corpus, given, &Team::default(), None, &monitor, observer)?;
         if corpus.n_docs() == 0 || corpus.n_tokens() == 0 {
             return Err(Error::Usage("the corpus has no documents to train on, or no tokens in them".into()));
         }

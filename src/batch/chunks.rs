@@ -119,13 +119,16 @@ impl<'a> Chunks<'a> {
         self.parts.extend(packed.into_iter().flatten());
     }
 
-    /// How many of the parts make up the next block; none if more parts are needed to tell.
+    /// How many of the parts make up the next block; none if more parts are needed to tell. A block ends where it is full, and at every
+    /// multiple of the documents that it may have: items can be divided there, and blocks stay the same.
     fn block_parts(&self, from: usize) -> Option<usize> {
-        let (mut size, mut n_docs) = (0, 0);
+        let before: usize = self.parts.range(..from).map(|part| part.batch.n_docs()).sum();
+        let (mut size, mut end, begin) = (0, self.next_item + before, self.next_item + before);
         for (n, part) in self.parts.iter().skip(from).enumerate() {
             size += part.batch.size();
-            n_docs += part.batch.n_docs();
-            if size >= self.limits.block_size || n_docs >= self.limits.block_docs {
+            end += part.batch.n_docs();
+            let block_docs = self.limits.block_docs.max(1);
+            if size >= self.limits.block_size || end / block_docs > begin / block_docs {
                 return Some(n + 1);
             }
         }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::estep::cpu::CpuEStep;
 use crate::estep::device::twin::TwinMachine;
 use crate::estep::device::{DeviceEStep, DeviceOptions, HostSpent, Spent};
-use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Sink, Stats, Work};
+use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Scale, Sink, Stats, Sums, Work};
 use crate::network::load_bytes;
 
 /// The CPU backend with its answers changed.
@@ -28,7 +28,7 @@ impl EStep for Wrong {
         "wrong".to_owned()
     }
 
-    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
         let (q_wrong, silent) = (self.q, self.silent);
         let mut forward = sink.map(|sink| {
             move |results: &DocResults<'_>| {
@@ -41,6 +41,14 @@ impl EStep for Wrong {
         stats.elbo_sum *= 1.0 + self.bound_share;
         stats.edge[0] *= 1.0 + self.sum_share;
         Ok(stats)
+    }
+
+    fn run_packed(&mut self, work: &Work<'_>, scale: Scale, sink: Option<&mut Sink<'_>>) -> Result<Sums> {
+        self.cpu.run_packed(work, scale, sink)
+    }
+
+    fn run_docs(&self, options: &EStepOptions) -> usize {
+        self.cpu.run_docs(options)
     }
 }
 

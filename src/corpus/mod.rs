@@ -7,6 +7,7 @@ mod csr;
 mod document;
 mod documents;
 mod for_model;
+mod gathered;
 mod groups;
 mod independent;
 mod ingest;

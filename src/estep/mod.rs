@@ -12,6 +12,7 @@ pub mod oracle;
 mod params;
 mod pieces;
 mod stats;
+mod sums;
 mod unknown;
 
 pub use crate::monitor::Monitor;
@@ -19,10 +20,13 @@ pub use on_lists::{OnLists, OnListsReader};
 pub use options::{AUTO_CLAMPED, Bound, EStepOptions, MAX_CLAMPED, MIN_BETTER, Start, Temper};
 pub use params::Params;
 pub use pieces::PULL;
-pub use stats::{BlockSums, Stats, StepSums};
+pub use stats::{Stats, StepSums};
+pub(crate) use sums::Rounding;
+pub use sums::{BlockSums, Scale, Sums};
 
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
+use crate::mcmc::Sampling;
 use crate::network::Graph;
 
 /// What to run: documents of a corpus under a network.
@@ -89,16 +93,31 @@ pub trait EStep {
     /// [`Error::Numeric`](crate::Error::Numeric) on a weight or bound that is not finite,
     /// [`Error::Interrupted`](crate::Error::Interrupted) where the monitor says stop, what the backend and the sink fail with.
     fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
-        if work.docs.has_unknown() {
-            return unknown::run_with_shadows(work, |work| self.run_packed(work, sink));
-        }
-        self.run_packed(work, sink)
+        let scale = Scale::of(work.items)?;
+        let run = |work: &Work<'_>| {
+            let sums = self.run_packed(work, scale, sink)?;
+            Ok(sums.to_stats(work.graph, work.params))
+        };
+        if work.docs.has_unknown() { unknown::run_with_shadows(work, run) } else { run(work) }
     }
 
-    /// The same of documents as they are packed: every node of them is positive.
+    /// The same of documents as they are packed, of which every node is positive: sums in units that fit all documents of the sum that these
+    /// are a part of.
     ///
     /// # Errors
     ///
     /// As [`EStep::run`].
-    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats>;
+    fn run_packed(&mut self, work: &Work<'_>, scale: Scale, sink: Option<&mut Sink<'_>>) -> Result<Sums>;
+
+    /// Samples topics where training does so instead of computing q: on the CPU, but ranks share the documents.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sampling::run`].
+    fn sample(&mut self, sampling: &Sampling<'_>) -> Result<(Stats, OnLists)> {
+        sampling.run()
+    }
+
+    /// Items may be divided into runs at multiples of so many: runs then add up to the same sums, and give the same results.
+    fn run_docs(&self, options: &EStepOptions) -> usize;
 }

@@ -62,6 +62,15 @@ impl OnLists {
         part
     }
 
+    /// Adds the documents of other lists.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let (mut reader, mut places) = (other.from(0), Vec::new());
+        for _ in 0..other.n_docs {
+            reader.next_into(&mut places);
+            self.push_places(places.iter().copied());
+        }
+    }
+
     fn write(&mut self, mut number: u32) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);

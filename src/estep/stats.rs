@@ -1,6 +1,6 @@
-//! Sums over documents: the bound and the gradient terms of Eqs. 13-16, in f64, block by block.
+//! Sums over documents: the bound and the gradient terms of Eqs. 13-16, in f64.
 
-use super::Params;
+use super::{BlockSums, Params};
 use crate::network::Graph;
 use serde::{Deserialize, Serialize};
 
@@ -45,21 +45,6 @@ impl std::ops::Deref for StepSums {
     }
 }
 
-/// Sums over one block of documents: only the nodes that it touched.
-#[derive(Debug, Clone, Default)]
-pub struct BlockSums {
-    /// Scalars of [`Stats`], its vectors empty.
-    pub totals: Stats,
-    /// Touched nodes.
-    pub nodes: Vec<u32>,
-    /// `L_i` of the touched nodes.
-    pub leak: Vec<f64>,
-    /// `(Q_k, n_k)` of the touched nodes; zero for tokens.
-    pub topic: Vec<[f64; 2]>,
-    /// `N_ki` of the edges into the touched nodes, node after node.
-    pub edge: Vec<f64>,
-}
-
 impl Stats {
     /// Empty sums; without gradients the vectors stay empty.
     pub fn new(graph: &Graph, gradients: bool) -> Self {
@@ -73,8 +58,8 @@ impl Stats {
         }
     }
 
-    /// Adds a block. Blocks must come in order: the sums then do not depend on who computed them.
-    pub fn add(&mut self, graph: &Graph, block: &BlockSums) {
+    /// Adds a block as it is: for sums of single documents.
+    pub(crate) fn add(&mut self, graph: &Graph, block: &BlockSums) {
         self.add_totals(&block.totals);
         let mut from = 0;
         for (at, &node) in block.nodes.iter().enumerate() {
@@ -113,6 +98,13 @@ impl Stats {
         self.n_alternations += u64::from(n_alternations);
         self.n_edges += n_edges;
         self.n_edge_updates += n_edges * u64::from(n_alternations);
+    }
+
+    /// The scalars alone.
+    pub(crate) fn scalars(&self) -> Self {
+        let mut scalars = Self::default();
+        scalars.add_totals(self);
+        scalars
     }
 
     /// Adds the scalar sums.

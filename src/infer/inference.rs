@@ -4,13 +4,14 @@
 use super::output::{Kind, OutputFormat, STDOUT, Subject, TopicWriter};
 use super::parts::{Manifest, Parts};
 use super::records::{Records, Selection, TopicQ};
-use super::{Shard, Task};
+use super::{Shard, Task, on_ranks};
 use crate::baseline::{self, Trained};
 use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::estep::{DocResults, EStep, EStepOptions, Monitor, Params, Stats};
 use crate::files::folder_of;
 use crate::network::{Names, Network, fingerprint};
+use crate::ranks::Team;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -79,7 +80,7 @@ impl Job<'_> {
         self.shard.map_or(0..self.docs.n_docs(), |shard| shard.range(self.docs.n_docs()))
     }
 
-    fn manifest(&self, backend: &str) -> Manifest<'_> {
+    pub(super) fn manifest(&self, backend: &str) -> Manifest<'_> {
         Manifest {
             noisyor: env!("CARGO_PKG_VERSION"),
             model: match self.by {
@@ -199,15 +200,34 @@ impl<'a> Inference<'a> {
     ///
     /// [`Error::Io`] where the output cannot be written; else as [`run`](super::run).
     pub fn run(&mut self, estep: &mut dyn EStep, monitor: &Monitor) -> Result<Stats> {
+        self.run_on(&Team::default(), estep, monitor)
+    }
+
+    /// The same on the first of several ranks, while the others [`help`](super::help).
+    ///
+    /// # Errors
+    ///
+    /// As [`Inference::run`]; [`Error::Rank`] where another rank failed.
+    pub fn run_on(&mut self, team: &Team, estep: &mut dyn EStep, monitor: &Monitor) -> Result<Stats> {
+        team.share_error(self.compute_on(team, estep, monitor))
+    }
+
+    fn compute_on(&mut self, team: &Team, estep: &mut dyn EStep, monitor: &Monitor) -> Result<Stats> {
         let (InferredBy::Network { network, options, given, .. }, Some(params)) = (self.job.by, &self.params)
         else {
             return Err(Error::Usage("a baseline has no E-step".into()));
         };
-        let (docs, n_topics) = (self.job.docs, network.graph.n_topics());
-        let mut selection = Selection::new(self.job.threshold, params, n_topics, given);
+        on_ranks::compare(team, &self.job)?;
+        let docs = self.job.docs;
+        let mut selection = Selection::new(self.job.threshold, params, network.graph.n_topics(), given);
         let task = Task { network, params, docs, options, monitor };
         let mut stats = Stats::default();
         let mut describe = |range: Range<usize>, each: &mut Each<'_>| {
+            if team.has_others() {
+                on_ranks::tell(team, &range)?;
+                stats.merge(&on_ranks::share(team, &task, range, &mut selection, estep, each)?);
+                return Ok(());
+            }
             let mut sink = |results: &DocResults<'_>| {
                 (0..results.n_docs()).try_for_each(|at| each(results.elbo[at], selection.select(results, at)))
             };
@@ -215,6 +235,7 @@ impl<'a> Inference<'a> {
             Ok(())
         };
         write_all(&self.job, &self.range, self.parts.as_ref(), &mut self.writing, &mut describe, monitor)?;
+        on_ranks::tell(team, &(0..0))?;
         Ok(stats)
     }
 
@@ -261,7 +282,7 @@ enum Piece {
 }
 
 /// Takes a document's score and what describes it.
-type Each<'a> = dyn FnMut(f64, &[TopicQ]) -> Result<()> + 'a;
+pub(super) type Each<'a> = dyn FnMut(f64, &[TopicQ]) -> Result<()> + 'a;
 
 /// Computes the documents of a range, in order.
 type Describe<'a> = dyn FnMut(Range<usize>, &mut Each<'_>) -> Result<()> + 'a;

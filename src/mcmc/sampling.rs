@@ -1,7 +1,7 @@
 //! Chains of many documents at given weights, and the sums that a weight step takes from their samples.
 //!
 //! Every document has a chain of its own, with random numbers of its own for every step, and the chain goes on where it was. Documents
-//! are summed in blocks, and blocks in order: threads change nothing.
+//! are summed in blocks, and blocks in fixed point: threads change nothing.
 
 use super::McmcOptions;
 use super::configuration::Configuration;
@@ -11,7 +11,7 @@ use crate::batch::BLOCK_DOCS;
 use crate::corpus::{Docs, Item};
 use crate::error::Result;
 use crate::estep::cpu::Accumulator;
-use crate::estep::{BlockSums, OnLists, Stats};
+use crate::estep::{BlockSums, Bound, OnLists, Params, Scale, Stats, Sums};
 use crate::monitor::Monitor;
 use crate::network::{Graph, Weights};
 use crate::rng::{Stream, rng};
@@ -59,8 +59,30 @@ impl Sampling<'_> {
     ///
     /// [`Error::Interrupted`](crate::Error::Interrupted) where the monitor says stop.
     pub fn run(&self) -> Result<(Stats, OnLists)> {
+        let (sums, ends) = self.run_in(Scale::of(self.items)?)?;
+        Ok((self.stats(&sums)?, ends))
+    }
+
+    /// The numbers of sums.
+    pub(crate) fn stats(&self, sums: &Sums) -> Result<Stats> {
+        let stats = sums.to_stats(self.graph, &self.params()?);
+        Ok(Stats { elbo_sum: f64::NEG_INFINITY, ..stats })
+    }
+
+    /// Units of sums do not depend on the bound.
+    fn params(&self) -> Result<Params> {
+        Params::derive(self.graph, self.weights, Bound::Full)
+    }
+
+    /// The same sums in units that fit all documents of the sum that these are a part of.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sampling::run`].
+    pub(crate) fn run_in(&self, scale: Scale) -> Result<(Sums, OnLists)> {
+        let params = self.params()?;
         let shared = Shared::new(self.graph, self.weights);
-        let (mut stats, mut ends) = (Stats::new(self.graph, true), OnLists::default());
+        let (mut all, mut ends) = (Sums::new(self.graph, true, scale), OnLists::default());
         let blocks: Vec<(usize, &[Item])> = self.items.chunks(BLOCK_DOCS).enumerate().collect();
         let worker = || Worker {
             joint: Joint::new(self.graph, self.options.model),
@@ -71,22 +93,18 @@ impl Sampling<'_> {
         };
         for some in blocks.chunks(BLOCKS_AHEAD) {
             let run = |worker: &mut Worker, &(at, items): &(usize, &[Item])| {
-                worker.run_block(self, &shared, at * BLOCK_DOCS, items)
+                let (sums, ends) = worker.run_block(self, &shared, at * BLOCK_DOCS, items)?;
+                Ok((scale.fixed(self.graph, &params, sums)?, ends))
             };
-            let done: Vec<(BlockSums, OnLists)> =
+            let done: Vec<(BlockSums<i64>, OnLists)> =
                 some.par_iter().map_init(worker, run).collect::<Result<_>>()?;
-            let mut places = Vec::new();
             for (sums, of_block) in &done {
-                stats.add(self.graph, sums);
-                let mut reader = of_block.from(0);
-                for _ in 0..of_block.n_docs() {
-                    reader.next_into(&mut places);
-                    ends.push_places(places.iter().copied());
-                }
+                all.add(self.graph, sums)?;
+                ends.append(of_block);
             }
             self.docs.corpus().release();
         }
-        Ok((stats, ends))
+        Ok((all, ends))
     }
 }
 
@@ -119,7 +137,7 @@ impl Worker {
             self.of_doc.add_to(&mut self.sums, &self.joint, shared.graph, f64::from(item.count));
             ends.push_places((0u32..).zip(&self.x.on).filter(|(_, on)| **on).map(|(place, _)| place));
             let n_edges = self.joint.batch.n_edges() as u64;
-            totals.add_doc(item.count, f64::NEG_INFINITY, n_edges, burn_in.saturating_add(sweeps));
+            totals.add_doc(item.count, 0.0, n_edges, burn_in.saturating_add(sweeps));
             sampling.monitor.docs_done.fetch_add(u64::from(item.count), Ordering::Relaxed);
         }
         let mut sums = self.sums.take(shared.graph);

@@ -3,7 +3,7 @@
 use super::cases::Cases;
 use super::{Engine, Method, Options};
 use crate::error::{Error, Result};
-use crate::estep::{DocResults, EStep, Sink, Stats, Work};
+use crate::estep::{DocResults, EStep, EStepOptions, Scale, Sink, Stats, Sums, Work};
 
 /// Exact marginals for everything that takes the results of an E-step.
 #[derive(Debug)]
@@ -28,13 +28,19 @@ impl EStep for ExactEStep<'_> {
         format!("exact{}", given.concat())
     }
 
-    fn run(&mut self, work: &Work<'_>, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    /// Cases say what is unknown of them.
+    fn run(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+        Ok(self.run_packed(work, Scale::of(work.items)?, sink)?.to_stats(work.graph, work.params))
+    }
+
+    /// Nothing is packed.
+    fn run_packed(&mut self, work: &Work<'_>, scale: Scale, mut sink: Option<&mut Sink<'_>>) -> Result<Sums> {
         if work.gradients {
             return Err(Error::Usage("exact inference has no gradients; train by an E-step".into()));
         }
         let cases = Cases { engine: self.engine, docs: work.docs, given: self.given, options: &self.options };
         let topics: Vec<u32> = (0..self.engine.network().graph.n_topics() as u32).collect();
-        let mut stats = Stats::default();
+        let mut sums = Sums::new(work.graph, false, scale);
         let mut first_item = 0;
         for run in work.items.chunk_by(|a, b| a.doc_ix + 1 == b.doc_ix) {
             let Some(first) = run.first() else { continue };
@@ -51,9 +57,12 @@ impl EStep for ExactEStep<'_> {
                     let count = f64::from(counts.next().unwrap_or(1));
                     let log_p = 0.5 * (posterior.log_p.lower + posterior.log_p.upper);
                     let q: Vec<f32> = posterior.marginals.iter().map(|marginal| marginal.p as f32).collect();
-                    stats.n_docs += count;
-                    stats.n_items += 1;
-                    stats.elbo_sum += count * log_p;
+                    sums.add_totals(&Stats {
+                        n_docs: count,
+                        n_items: 1,
+                        elbo_sum: count * log_p,
+                        ..Stats::default()
+                    })?;
                     let results = DocResults {
                         first_item,
                         topic_offsets: &[0, topics.len()],
@@ -66,12 +75,11 @@ impl EStep for ExactEStep<'_> {
                 },
             )?;
         }
-        Ok(stats)
+        Ok(sums)
     }
 
-    /// Nothing is packed.
-    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
-        self.run(work, sink)
+    fn run_docs(&self, _: &EStepOptions) -> usize {
+        1
     }
 }
 

@@ -4,17 +4,23 @@
 //! same weight step, so that all hold the same weights. [`Ranks`] is what a transport must do; [`Team`] is what the rest of the library
 //! uses. Calls are collective: every rank makes the same calls in the same order.
 
+mod agree;
+mod estep;
+mod sparse;
 mod team;
 mod threads;
 
-pub use team::{Spent, Summing, Team};
+pub use agree::{Said, agree};
+pub use estep::RankedEStep;
+pub use team::{Calling, Spent, Team};
 pub use threads::{ThreadRanks, on_threads};
 
 use crate::error::{Error, Result};
 
 /// The ranks of a job, as one of them sees the others.
 ///
-/// A rank that is lost, or that has failed, ends the running and every later call with [`Error::Rank`], which names it.
+/// A rank that is lost, or that has failed, ends the running and every later call with [`Error::Rank`], which names it, or with
+/// [`Error::Interrupted`] where that is what it failed with.
 pub trait Ranks: Send + Sync {
     /// The number of this rank, from zero.
     fn rank(&self) -> usize;

@@ -1,6 +1,6 @@
 //! What the library holds of the ranks: collective calls, in part while it computes, and what they cost.
 
-use super::Ranks;
+use super::{Ranks, sparse};
 use crate::error::{Error, Result};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -52,15 +52,15 @@ enum Call {
     Gather(Vec<u8>, SyncSender<Result<Vec<Vec<u8>>>>),
 }
 
-/// Sums under way.
-pub struct Summing<'a> {
+/// A call under way.
+pub struct Calling<'a, T> {
     team: &'a Team,
-    state: State,
+    state: State<T>,
 }
 
-enum State {
-    Here(Vec<i64>),
-    Coming(Receiver<Result<Vec<i64>>>),
+enum State<T> {
+    Here(T),
+    Coming(Receiver<Result<T>>),
 }
 
 impl std::fmt::Debug for Team {
@@ -114,12 +114,21 @@ impl Team {
     }
 
     /// Begins to add up numbers, place by place.
-    pub fn start_sum(&self, numbers: Vec<i64>) -> Summing<'_> {
+    pub fn start_sum(&self, numbers: Vec<i64>) -> Calling<'_, Vec<i64>> {
         let state = match &self.joined {
             Some(joined) => State::Coming(joined.ask(|answer| Call::Sum(numbers, answer))),
             None => State::Here(numbers),
         };
-        Summing { team: self, state }
+        Calling { team: self, state }
+    }
+
+    /// Begins to gather the bytes of every rank.
+    pub fn start_gather(&self, bytes: Vec<u8>) -> Calling<'_, Vec<Vec<u8>>> {
+        let state = match &self.joined {
+            Some(joined) => State::Coming(joined.ask(|answer| Call::Gather(bytes, answer))),
+            None => State::Here(vec![bytes]),
+        };
+        Calling { team: self, state }
     }
 
     /// The bytes of every rank.
@@ -127,10 +136,7 @@ impl Team {
     /// # Errors
     /// [`Error::Rank`].
     pub fn gather(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>> {
-        match &self.joined {
-            Some(joined) => self.waiting(|| joined.ask(|answer| Call::Gather(bytes, answer)).recv()),
-            None => Ok(vec![bytes]),
-        }
+        self.start_gather(bytes).wait()
     }
 
     /// The bytes of the first rank; those of the others are not looked at.
@@ -151,20 +157,6 @@ impl Team {
         }
         result
     }
-
-    /// Waits for an answer, and counts the time.
-    fn waiting<T>(
-        &self,
-        answer: impl FnOnce() -> Result<Result<T>, std::sync::mpsc::RecvError>,
-    ) -> Result<T> {
-        let begun = Instant::now();
-        let answer = answer();
-        if let Some(joined) = &self.joined {
-            joined.spent.lock().unwrap_or_else(|e| e.into_inner()).waited += begun.elapsed();
-        }
-        answer
-            .unwrap_or_else(|_| Err(Error::Rank("the thread that speaks with other ranks has ended".into())))
-    }
 }
 
 impl Joined {
@@ -176,16 +168,23 @@ impl Joined {
     }
 }
 
-impl Summing<'_> {
-    /// The sums.
+impl<T> Calling<'_, T> {
+    /// What came of it.
     ///
     /// # Errors
     /// [`Error::Rank`].
-    pub fn wait(self) -> Result<Vec<i64>> {
-        match self.state {
-            State::Here(numbers) => Ok(numbers),
-            State::Coming(coming) => self.team.waiting(|| coming.recv()),
+    pub fn wait(self) -> Result<T> {
+        let coming = match self.state {
+            State::Here(answer) => return Ok(answer),
+            State::Coming(coming) => coming,
+        };
+        let begun = Instant::now();
+        let answer = coming.recv();
+        if let Some(joined) = &self.team.joined {
+            joined.spent.lock().unwrap_or_else(|e| e.into_inner()).waited += begun.elapsed();
         }
+        answer
+            .unwrap_or_else(|_| Err(Error::Rank("the thread that speaks with other ranks has ended".into())))
     }
 }
 
@@ -207,7 +206,7 @@ impl Courier {
                 drop(answer.send(sums));
             }
             Call::Gather(bytes, answer) => {
-                spent.bytes = bytes.len() as u64;
+                spent.bytes += bytes.len() as u64;
                 let gathered = self.ranks.gather(&bytes);
                 self.count(&spent, begun);
                 drop(answer.send(gathered));
@@ -223,9 +222,37 @@ impl Courier {
         sum.busy += begun.elapsed();
     }
 
+    /// Sums are sent sparsely, as the places and values of those that are not zero, where that is less. All ranks must do the same, so
+    /// they first add up how many bytes that would be. What a rank receives of the others counts: sparsely, that is all they send; densely,
+    /// by the usual algorithm (a reduction, then a gathering, each in parts), two times the numbers, but for its own part.
     fn sum(&self, mut numbers: Vec<i64>, spent: &mut Spent) -> Result<Vec<i64>> {
-        self.ranks.sum(&mut numbers)?;
-        spent.bytes = size_of_val(&numbers[..]) as u64;
+        let size = self.ranks.size();
+        let dense_bytes = 2 * size_of_val(&numbers[..]) * (size - 1) / size;
+        let sparse = sparse::encode(&numbers, dense_bytes);
+        let mut header =
+            [numbers.len() as i64, sparse.as_ref().map_or(dense_bytes, |sparse| sparse.len()) as i64];
+        self.ranks.sum(&mut header)?;
+        spent.bytes += size_of_val(&header) as u64;
+        let [len, sparse_bytes] = header;
+        if len != (numbers.len() * size) as i64 {
+            return Err(Error::Rank(
+                "ranks have sums of different lengths, so they work on different things".into(),
+            ));
+        }
+        let Some(sparse) = sparse.filter(|_| sparse_bytes < dense_bytes as i64) else {
+            self.ranks.sum(&mut numbers)?;
+            spent.bytes += dense_bytes as u64;
+            return Ok(numbers);
+        };
+        let all = self.ranks.gather(&sparse)?;
+        spent.bytes += sparse.len() as u64;
+        spent.sparse_bytes += sparse.len() as u64;
+        numbers.fill(0);
+        for (rank, sparse) in all.iter().enumerate() {
+            sparse::add(sparse, &mut numbers).ok_or_else(|| {
+                Error::Rank(format!("{} has sent sums that are none", self.ranks.name(rank)))
+            })?;
+        }
         Ok(numbers)
     }
 }

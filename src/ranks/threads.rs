@@ -27,7 +27,8 @@ struct Round {
     /// Given by all, and how many have yet to take it.
     taken: Arc<Vec<Vec<u8>>>,
     n_to_take: usize,
-    failed: Option<String>,
+    /// Who has failed, and with what; no message where it was interrupted.
+    failed: Option<Option<String>>,
 }
 
 impl ThreadRanks {
@@ -43,7 +44,8 @@ impl ThreadRanks {
         let waits = |round: &mut Round| round.failed.is_none() && waits(round);
         let round = self.shared.changed.wait_while(round, waits).unwrap_or_else(|e| e.into_inner());
         match &round.failed {
-            Some(message) => Err(Error::Rank(message.clone())),
+            Some(Some(message)) => Err(Error::Rank(message.clone())),
+            Some(None) => Err(Error::Interrupted),
             None => Ok(round),
         }
     }
@@ -98,7 +100,8 @@ impl Ranks for ThreadRanks {
 
     fn fail(&self, error: &Error) {
         let mut round = self.shared.round.lock().unwrap_or_else(|e| e.into_inner());
-        round.failed.get_or_insert_with(|| format!("{}: {error}", self.name(self.rank)));
+        let message = || format!("{}: {error}", self.name(self.rank));
+        round.failed.get_or_insert_with(|| (!matches!(error, Error::Interrupted)).then(message));
         self.shared.changed.notify_all();
     }
 }

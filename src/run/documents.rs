@@ -8,6 +8,7 @@ use crate::baseline::BaselineRecord;
 use crate::corpus::{Alignment, Corpus, CorpusSource, Docs, Parts, Place, align};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::ranks::Team;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -98,7 +99,7 @@ impl OfRun<'_> {
             return Err(Error::input(path, None, message));
         }
         let known = is_given.then_some(tokens);
-        let (corpus, ingested) = read_corpus(&source, None, known, monitor, observer)?;
+        let (corpus, ingested) = read_corpus(&source, None, &Team::default(), known, monitor, observer)?;
         let remedy = "or name its new place with `corpus`";
         refuse_other_corpus(self.fingerprint, &corpus, source.name(), remedy)?;
         let alignment = match is_given {

@@ -31,6 +31,11 @@ impl Run {
     /// # Errors
     /// Failing devices. Cancellation is no error: figures are missing then.
     pub fn evaluate(&mut self, trained: &Trained, observer: &mut dyn Observer) -> Result<Figures> {
+        let team = self.team.clone();
+        team.share_error(self.figures(trained, observer))
+    }
+
+    fn figures(&mut self, trained: &Trained, observer: &mut dyn Observer) -> Result<Figures> {
         let Self { config, inputs, estep, monitor, .. } = self;
         let Trained { network, outcome, options, start } = trained;
         // Of a run that was stopped nobody waits for these.
@@ -53,14 +58,16 @@ impl Run {
         Ok(Figures { reference: (what, reference_elbo), test_elbo, baselines, interrupted })
     }
 
-    /// Writes down how the run ended.
+    /// Writes down how the run ended. Ranks end together.
     ///
     /// # Errors
-    /// Failing disks.
+    /// Failing disks, ranks that failed.
     pub fn finish(&mut self, trained: &Trained, figures: &Figures) -> Result<()> {
         self.config.run.ended = Some(trained.outcome.ended.in_words().to_owned());
         self.config.run.test_elbo = figures.test_elbo;
-        self.folder.write_config(&self.config)
+        let written = self.folder.as_mut().map_or(Ok(()), |folder| folder.write_config(&self.config));
+        self.team.share_error(written)?;
+        self.team.gather(Vec::new()).map(|_| ())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The run folder: model, config, metrics, the graph that training started from, and checkpoints.
 
 use super::checkpoint::{Checkpoint, Checkpoints, Newest, SEAL};
-use super::{EventFile, read_metrics};
+use super::{EventFile, OnRanks, read_metrics};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::lock::{FolderLock, LOCK_FILE};
@@ -34,6 +34,15 @@ pub struct RunFolder {
     /// The metrics once more, for TensorBoard.
     events: Option<EventFile>,
     _lock: FolderLock,
+}
+
+/// A line of metrics.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    metrics: &'a Metrics,
+    #[serde(flatten)]
+    on_ranks: Option<OnRanks>,
 }
 
 /// What a run folder held when it was opened.
@@ -217,13 +226,13 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Adds a line of metrics.
+    /// Adds a line of metrics; with what communication has cost, where there are ranks.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] where it cannot be written.
-    pub fn write_metrics(&mut self, metrics: &Metrics) -> Result<()> {
-        self.write_line(metrics)?;
+    pub fn write_metrics(&mut self, metrics: &Metrics, on_ranks: Option<OnRanks>) -> Result<()> {
+        self.write_line(&Line { metrics, on_ranks })?;
         self.events.as_mut().map_or(Ok(()), |events| events.write(metrics))
     }
 

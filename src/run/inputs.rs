@@ -11,6 +11,7 @@ use crate::corpus::{
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::network::{Graph, Loaded, Names, Network, load, load_model};
+use crate::ranks::Team;
 use crate::structure::{GraphOptions, complete_graph};
 use crate::train::{CheckedOptions, PriorOptions, TrainOptions};
 use crate::update::{UpdateOptions, joined_tokens};
@@ -21,13 +22,15 @@ use std::sync::Arc;
 /// No model was trained on more documents, whatever its summary says.
 const MAX_DOCS: f64 = 1e15;
 
-/// What a program has in memory already, instead of in files.
+/// What a program has already: in memory instead of in files, and other ranks to work with.
 #[derive(Debug, Default)]
 pub struct Given {
     /// The corpus, where its place is [`Place::Memory`].
     pub corpus: Option<Corpus>,
     /// The graph, where the network's source is [`NetworkSource::Memory`].
     pub graph: Option<Loaded>,
+    /// The ranks that work together, each with a run of its own of the same config.
+    pub team: Team,
 }
 
 /// A corpus, its tokens in the order of the network's, and what the network is made from.
@@ -62,6 +65,7 @@ pub fn token_names(corpus: &Corpus) -> Vec<String> {
 pub(crate) fn read_corpus(
     source: &CorpusSource,
     given: Option<Corpus>,
+    team: &Team,
     known: Option<&[String]>,
     monitor: &Arc<Monitor>,
     observer: &mut dyn Observer,
@@ -69,7 +73,13 @@ pub(crate) fn read_corpus(
     if let (Some(corpus), Place::Memory) = (given, &source.place) {
         return Ok((corpus, Ingested::default()));
     }
-    staged(observer, Stage::Reading, source.n_bytes(), || source.read(known, monitor))
+    staged(observer, Stage::Reading, source.n_bytes(), || match source.gathered(team)? {
+        Some(gathered) => {
+            let read = gathered.source.read(known, monitor);
+            read.map_err(|error| gathered.fault_of_part(error))
+        }
+        None => source.read(known, monitor),
+    })
 }
 
 impl Inputs {
@@ -97,8 +107,14 @@ impl Inputs {
         let known = graph.as_ref().map(|graph| &graph.names.tokens).or(resumed_tokens).map(Vec::as_slice);
         // Text is read with the words of a graph that was given; a graph that was learned is for the words of the text.
         let is_given = matches!(config.network, NetworkSource::File(_) | NetworkSource::Memory);
-        let (corpus, ingested) =
-            read_corpus(&config.corpus, given.corpus, known.filter(|_| is_given), monitor, observer)?;
+        let (corpus, ingested) = read_corpus(
+            &config.corpus,
+            given.corpus,
+            &given.team,
+            known.filter(|_| is_given),
+            monitor,
+            observer,
+        )?;
         if corpus.n_docs() == 0 {
             return Err(Error::Usage("the corpus has no documents to train on".into()));
         }

@@ -32,6 +32,7 @@ mod keeper;
 mod learning;
 mod memory;
 mod observer;
+mod on_ranks;
 mod record;
 mod resume;
 mod source;
@@ -52,6 +53,7 @@ pub(crate) use keeper::Keeper;
 pub use learning::{Choice, EveryParent, LearnedGraph, Learning};
 pub(crate) use observer::staged;
 pub use observer::{Level, Observer, Stage, Warner};
+pub use on_ranks::OnRanks;
 pub(crate) use record::read_config_text;
 pub use record::{RunRecord, read_config, read_metrics};
 pub use resume::Changes;
@@ -66,13 +68,15 @@ use crate::mixture::{MixtureOptions, mixture_work};
 use crate::monitor::Monitor;
 use crate::network::{Init, Network};
 use crate::plan::Device;
+use crate::ranks::{RankedEStep, Team};
 use crate::train::{Begin, CheckedOptions, Event, Outcome, State, train_parts};
 use finish::{finished, model_of};
 use inputs::Inputs;
 use memory::MemoryLimit;
+use on_ranks::Meter;
 use resume::Resumed;
 use start::{Start, Working};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -83,7 +87,9 @@ const SAVE_EVERY: Duration = Duration::from_secs(30);
 pub struct Run {
     config: RunConfig,
     options: CheckedOptions,
-    folder: RunFolder,
+    path: PathBuf,
+    /// None on ranks that write nothing.
+    folder: Option<RunFolder>,
     is_new: bool,
     /// Whether the config differs from what the last checkpoint says.
     changed: bool,
@@ -93,6 +99,7 @@ pub struct Run {
     estep: Box<dyn EStep>,
     device: Option<Device>,
     monitor: Arc<Monitor>,
+    team: Team,
 }
 
 /// What came of a run.
@@ -123,7 +130,8 @@ impl Run {
         for path in &mut config.freeze_lists {
             *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
         }
-        Self::open(config, None, output, given, monitor, observer)
+        let team = given.team.clone();
+        team.share_error(Self::open(config, None, output, given, monitor, observer))
     }
 
     /// The run in a folder, to be continued where it stood: the end is the same as if it had never stopped.
@@ -138,8 +146,13 @@ impl Run {
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         let changes = Changes { corpus_in_memory: given.corpus.is_some(), ..changes };
-        let resumed = Resumed::open(path, changes, observer)?;
-        Self::open(resumed.config.clone(), Some(resumed), None, given, monitor, observer)
+        let team = given.team.clone();
+        let open = || {
+            let opened = team.is_first().then(|| Resumed::open(path, changes, observer)).transpose()?;
+            let resumed = Resumed::of_first(&team, opened)?;
+            Self::open(resumed.config.clone(), Some(resumed), None, given, monitor, observer)
+        };
+        team.share_error(open())
     }
 
     fn open(
@@ -155,8 +168,9 @@ impl Run {
         let cache_mb = memory.cache_mb(config.backend.cache_mb);
         let backend = BackendOptions { cache_mb, ..config.backend() };
         let (estep, device) = backend.open(observer)?;
+        let (is_new, team) = (resumed.is_none(), given.team.clone());
         let (folder, standing, changed) = match resumed {
-            Some(Resumed { folder, standing, changed, .. }) => (Some(folder), standing, changed),
+            Some(Resumed { folder, standing, changed, .. }) => (folder, standing, changed),
             None => (None, None, false),
         };
         let (start, state) = standing.unzip();
@@ -166,12 +180,14 @@ impl Run {
         refuse_other_corpus(before, &inputs.corpus, config.corpus.name(), remedy)?;
         let options = inputs.with_prior(&config, options)?;
         memory.apply_to(&inputs.corpus);
-        let is_new = folder.is_none();
+        on_ranks::compare(&team, &config, &inputs.corpus, estep.as_ref())?;
         let mut folder = match folder {
-            Some(folder) => folder,
-            None => RunFolder::create(output)?,
+            None if is_new && team.is_first() => Some(RunFolder::create(output)?),
+            folder => folder,
         };
-        if !is_new && !folder.cut_metrics()? {
+        if let Some(folder) = folder.as_mut().filter(|_| !is_new)
+            && !folder.cut_metrics()?
+        {
             let message = format!("{}/metrics.jsonl: lines are missing at its end", folder.path().display());
             observer.says(Level::Warning, &message);
         }
@@ -187,12 +203,37 @@ impl Run {
         config.run.corpus_fingerprint = format!("{:016x}", inputs.corpus.fingerprint());
         config.run.backend = estep.name();
         config.options = options.clone().into_inner();
-        Ok(Self { config, options, folder, is_new, changed, inputs, state, estep, device, monitor })
+        let estep = match team.has_others() {
+            true => Box::new(RankedEStep::new(estep, team.clone(), Arc::clone(&monitor))),
+            false => estep,
+        };
+        let path = folder.as_ref().map_or_else(PathBuf::new, |folder| folder.path().to_owned());
+        // Nobody begins before there is a folder.
+        team.gather(Vec::new())?;
+        Ok(Self {
+            config,
+            options,
+            path,
+            folder,
+            is_new,
+            changed,
+            inputs,
+            state,
+            estep,
+            device,
+            monitor,
+            team,
+        })
     }
 
-    /// The run's folder.
+    /// The run's folder, on the first rank.
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
+    }
+
+    /// The ranks that work together.
+    pub fn team(&self) -> &Team {
+        &self.team
     }
 
     /// What is written down of it.
@@ -211,7 +252,8 @@ impl Run {
         match verifying.finish(trained) {
             Ok((start, outcome)) => {
                 let network = finished(&start, &self.options, &outcome);
-                self.folder.save_model(&network)?;
+                let saved = self.folder.as_ref().map_or(Ok(()), |folder| folder.save_model(&network));
+                self.team.share_error(saved)?;
                 self.warn_of_budget(&network, observer);
                 Ok(Trained { network, outcome, options: self.options.clone(), start })
             }
@@ -219,19 +261,21 @@ impl Run {
                 observer.ended();
                 // A graph that was learned is worth more than the driver or the disk that failed.
                 let has_graph = self.config.run.learning.is_some();
-                let is_passing = matches!(error, Error::Device(_) | Error::Io { .. });
+                let is_passing = matches!(error, Error::Device(_) | Error::Io { .. } | Error::Rank(_));
                 let can_resume = matches!(error, Error::Interrupted) || has_graph && is_passing;
-                if self.is_new && !can_resume {
-                    self.folder.discard_if_empty();
+                if let Some(folder) = self.folder.as_ref().filter(|_| self.is_new && !can_resume) {
+                    folder.discard_if_empty();
                 }
-                Err(error)
+                self.team.share_error(Err(error))
             }
         }
     }
 
     fn make_and_train(&mut self, observer: &mut dyn Observer) -> Result<(Start, Outcome)> {
         // Whatever happens from now on, the run can begin again with what it was given.
-        self.folder.write_config(&self.config)?;
+        if let Some(folder) = &mut self.folder {
+            folder.write_config(&self.config)?;
+        }
         let memory = MemoryLimit::of_mb(self.config.memory_mb);
         let monitor = Arc::clone(&self.monitor);
         let mut working = Working { estep: self.estep.as_mut(), monitor: &monitor, observer };
@@ -239,7 +283,7 @@ impl Run {
         memory.fit(&self.inputs, &start, &self.options, self.device)?;
         if self.state.is_none() {
             self.options = start.frozen_options(&self.options, &self.config.freeze_lists)?;
-            start.keep(&self.folder, &mut self.config.run)?;
+            start.keep(self.folder.as_ref(), &mut self.config.run)?;
             let epochs_given = matches!(self.config.network, NetworkSource::Chosen { epochs: Some(_), .. });
             self.options = start.chosen_options(&self.options, epochs_given)?;
             self.config.options = self.options.clone().into_inner();
@@ -249,19 +293,24 @@ impl Run {
     }
 
     fn train_from(&mut self, start: &Start, observer: &mut dyn Observer) -> Result<Outcome> {
-        let Self { config, options, folder, changed, inputs, state, estep, monitor, .. } = self;
+        let Self { config, options, folder, changed, inputs, state, estep, monitor, team, .. } = self;
         let state = state.take();
         let graph = &start.graph;
         let message = format!(
-            "{} documents, {} topics, {} tokens, {} edges; {} on {} threads",
+            "{} documents, {} topics, {} tokens, {} edges; {} on {} threads{}",
             inputs.corpus.n_docs(),
             graph.n_topics(),
             graph.n_tokens(),
             graph.n_edges(),
             estep.name(),
-            rayon::current_num_threads()
+            rayon::current_num_threads(),
+            if team.has_others() { format!(" of each of {} ranks", team.size()) } else { String::new() }
         );
         observer.says(Level::Info, &message);
+        // Ranks stop together: not when one is asked to, but when all have heard of it.
+        let agreed = Monitor::default();
+        let stopping = if team.has_others() { &agreed } else { &**monitor };
+        let mut meter = Meter::new(team, state.as_ref().map_or(0, |state| state.step()));
         let mut last_save = Instant::now();
         let mut keeper = Keeper::new(config.checkpoints, state.as_ref().map(|state| state.step()), *changed);
         let begin = match state {
@@ -277,7 +326,11 @@ impl Run {
         }
         let docs = inputs.alignment.docs(&inputs.corpus);
         let (parts, options) = (&inputs.parts, &*options);
-        train_parts(begin, (docs, parts), options, estep.as_mut(), monitor, &mut |event| {
+        train_parts(begin, (docs, parts), options, estep.as_mut(), stopping, &mut |event| {
+            let Some(folder) = folder else {
+                observer.trains(event, options);
+                return Ok(());
+            };
             match *event {
                 Event::Started { n_train, n_valid, n_test, n_batches, leak_floor, .. } => {
                     observer.ended();
@@ -297,7 +350,9 @@ impl Run {
                 }
                 Event::Refined { .. } => {}
                 Event::Evaluated { metrics, best, graph, weights } => {
-                    folder.write_metrics(metrics)?;
+                    let on_ranks = meter.take(metrics.step);
+                    folder.write_metrics(metrics, on_ranks)?;
+                    on_ranks.iter().for_each(|cost| observer.communicates(cost));
                     if best && last_save.elapsed() > SAVE_EVERY {
                         let model = model_of(start, options, (graph, weights), &[], Some(metrics));
                         folder.save_model(&model)?;

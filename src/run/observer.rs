@@ -1,5 +1,6 @@
 //! What a run reports while it trains.
 
+use super::OnRanks;
 use super::learning::Learning;
 use crate::baseline::Evaluation;
 use crate::train::{Event, TrainOptions};
@@ -53,6 +54,8 @@ pub trait Observer {
     fn chose(&mut self, _learning: &Learning, _options: &TrainOptions, _limited: bool) {}
     /// Training moved on.
     fn trains(&mut self, _event: &Event<'_>, _options: &TrainOptions) {}
+    /// What ranks spend on communication, with every evaluation of a training on several.
+    fn communicates(&mut self, _cost: &OnRanks) {}
     /// A baseline was evaluated.
     fn evaluated(&mut self, _evaluation: &Evaluation) {}
     /// Where warnings of a device go, which come from threads of its own; none: nowhere.

@@ -9,8 +9,11 @@ use super::start::Start;
 use crate::baseline::BaselineConfig;
 use crate::corpus::Place;
 use crate::error::{Error, Result};
-use crate::network::fingerprint;
+use crate::files;
+use crate::network::{fingerprint, load_bytes};
+use crate::ranks::Team;
 use crate::train::{RateSchedule, State, StepRule};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// What may be different when a run is resumed: where it computes, and how long. What is none stays as it was.
@@ -39,7 +42,8 @@ pub struct Changes {
 /// A run as its folder has it.
 pub(super) struct Resumed {
     pub(super) config: RunConfig,
-    pub(super) folder: RunFolder,
+    /// None on ranks that write nothing.
+    pub(super) folder: Option<RunFolder>,
     /// Where it stood; none if it had not begun to train.
     pub(super) standing: Option<(Start, Box<State>)>,
     /// Whether the config differs from what the last checkpoint says.
@@ -122,6 +126,47 @@ impl Resumed {
                 None
             }
         };
-        Ok(Self { config, folder, standing, changed })
+        Ok(Self { config, folder: Some(folder), standing, changed })
     }
+
+    /// The run that the first rank has opened.
+    pub(super) fn of_first(team: &Team, opened: Option<Self>) -> Result<Self> {
+        let Some(opened) = opened.filter(|_| team.is_first()) else {
+            let sent: Sent = postcard::from_bytes(&team.first(Vec::new())?).map_err(unreadable)?;
+            let config = RunConfig::from_json(&sent.config, "config.json".as_ref())?;
+            let standing = match sent.standing {
+                Some((graph, state)) => {
+                    let graph = load_bytes("graph.safetensors".as_ref(), &graph)?;
+                    let network = graph.into_model("graph.safetensors".as_ref())?;
+                    Some((Start::of_run(network, &config.run), state))
+                }
+                None => None,
+            };
+            return Ok(Self { config, folder: None, standing, changed: sent.changed });
+        };
+        if team.has_others() {
+            let standing = match (&opened.standing, &opened.folder) {
+                (Some((_, state)), Some(folder)) => {
+                    Some((files::read(&folder.graph_path(), u64::MAX)?, state.clone()))
+                }
+                _ => None,
+            };
+            let config = serde_json::to_string(&opened.config).map_err(|e| Error::Usage(e.to_string()))?;
+            let sent = Sent { config, changed: opened.changed, standing };
+            team.first(postcard::to_allocvec(&sent).map_err(unreadable)?)?;
+        }
+        Ok(opened)
+    }
+}
+
+/// A run as the first rank sends it: the config as JSON, and the graph's file and the state, if there are any.
+#[derive(Serialize, Deserialize)]
+struct Sent {
+    config: String,
+    changed: bool,
+    standing: Option<(Vec<u8>, Box<State>)>,
+}
+
+fn unreadable(e: postcard::Error) -> Error {
+    Error::Rank(format!("the run that the first rank has opened cannot be sent: {e}"))
 }

@@ -121,7 +121,7 @@ impl Start {
     }
 
     /// Keeps the graph in the run's folder, so that the run can be resumed without the file it came from, and describes it.
-    pub(super) fn keep(&self, folder: &RunFolder, facts: &mut RunFacts) -> Result<()> {
+    pub(super) fn keep(&self, folder: Option<&RunFolder>, facts: &mut RunFacts) -> Result<()> {
         let (graph, names) = (self.graph.clone(), self.names.clone());
         // A graph without weights is kept with some that nobody reads.
         let none = || Weights { leak: vec![1.0; graph.n_nodes()], edge: vec![1.0; graph.n_edges()] };
@@ -143,7 +143,7 @@ impl Start {
         facts.edges = self.graph.n_edges() as u64;
         facts.graph_weights = self.weights.is_some();
         facts.graph_fingerprint = now;
-        folder.save_graph(&network)
+        folder.map_or(Ok(()), |folder| folder.save_graph(&network))
     }
 
     /// The options with the weights to keep that files list by name.

@@ -157,6 +157,12 @@ impl<'a> Trainer<'a> {
                     on_event(&Event::Safe { state: &self.state, last: true })?;
                     return Ok(Ended::Interrupted);
                 }
+                // The other ranks may go on another time.
+                Err(error @ Error::Rank(_)) => {
+                    self.state.seconds = self.seconds();
+                    on_event(&Event::Safe { state: &self.state, last: true })?;
+                    return Err(error);
+                }
                 advanced => advanced?,
             }
         }
@@ -328,7 +334,8 @@ impl<'a> Trainer<'a> {
         let (docs, monitor) = (self.docs, self.monitor);
         let chains = kept_on.get(&(begin as u64));
         let seed = (self.options.seed, *step);
-        let (stats, ends) = Sampling { graph, weights, docs, items, options, seed, chains, monitor }.run()?;
+        let sampling = Sampling { graph, weights, docs, items, options, seed, chains, monitor };
+        let (stats, ends) = self.estep.sample(&sampling)?;
         kept_on.insert(begin as u64, ends);
         Ok((stats, params))
     }

@@ -11,6 +11,7 @@ mod mcmc;
 mod moments;
 mod posterior;
 mod properties;
+mod ranks;
 mod refine;
 mod structure;
 mod training;

@@ -1,5 +1,5 @@
 //! The CPU backend: rayon over blocks of documents; each block is packed, run document by document while its
-//! data is in cache, and summed; block sums are added in block order.
+//! data is in cache, and summed; block sums are added in fixed point.
 
 mod clamp;
 mod document;
@@ -21,7 +21,7 @@ pub use instruction_set::InstructionSet;
 pub use probe::{Probe, ProbePiece};
 pub use r_update::GROWTH;
 
-use super::{BlockSums, Bound, DocResults, EStep, EStepOptions, Sink, Start, Stats, Work};
+use super::{BlockSums, Bound, DocResults, EStep, EStepOptions, Scale, Sink, Start, Stats, Sums, Work};
 use crate::batch::{BLOCK_DOCS, Batch, CPU_PART_SIZE, Packer};
 use crate::corpus::{Item, RELEASE_DOCS};
 use crate::error::{Error, Result};
@@ -124,14 +124,14 @@ impl EStep for CpuEStep {
         "cpu".to_owned()
     }
 
-    fn run_packed(&mut self, work: &Work<'_>, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_packed(&mut self, work: &Work<'_>, scale: Scale, mut sink: Option<&mut Sink<'_>>) -> Result<Sums> {
         let (graph, full) = (work.graph, work.options.bound == Bound::Full);
         let sizes = (graph.n_topics(), graph.n_nodes(), graph.n_edges(), graph.n_colours(), full);
         if self.sizes != sizes {
             self.sizes = sizes;
             self.workers.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
         }
-        let mut stats = Stats::new(graph, work.gradients);
+        let mut all = Sums::new(graph, work.gradients, scale);
         // Other starts go through states in which every topic is half on, and where they end depends on all of them. What is told of single
         // documents must be what is explained, to rounding, and explanations are of whole documents: only the sums take the short way.
         let EStepOptions { start, clamp, .. } = *work.options;
@@ -143,17 +143,18 @@ impl EStep for CpuEStep {
             work.monitor.go_on()?;
             let mut worker = self.take_worker(graph, full);
             // A worker that failed may hold half a block's sums: it is dropped.
-            let result = worker.run_block(work, block_ix * BLOCK_DOCS, block, upper.as_ref(), keep)?;
+            let (sums, kept) = worker.run_block(work, block_ix * BLOCK_DOCS, block, upper.as_ref(), keep)?;
+            let sums = scale.fixed(graph, work.params, sums)?;
             self.workers.lock().unwrap_or_else(|e| e.into_inner()).push(worker);
             if n_blocks.fetch_add(1, Ordering::Relaxed) % RELEASE_BLOCKS == RELEASE_BLOCKS - 1 {
                 work.docs.corpus().release();
             }
-            work.monitor.docs_done.fetch_add(result.0.totals.n_docs as u64, Ordering::Relaxed);
-            Ok(result)
+            work.monitor.docs_done.fetch_add(sums.totals.n_docs as u64, Ordering::Relaxed);
+            Ok((sums, kept))
         };
         let mut first_item = 0;
-        let land = |(sums, kept): (BlockSums, Kept)| {
-            stats.add(graph, &sums);
+        let land = |(sums, kept): (BlockSums<i64>, Kept)| {
+            all.add(graph, &sums)?;
             let Some(sink) = &mut sink else { return Ok(()) };
             let Kept { mut topic_offsets, topics, q, elbo } = kept;
             topic_offsets.push(topics.len());
@@ -164,7 +165,11 @@ impl EStep for CpuEStep {
         };
         let ahead = if keep { BLOCKS_AHEAD_KEPT } else { BLOCKS_AHEAD } * rayon::current_num_threads();
         in_order(work.items.chunks(BLOCK_DOCS).enumerate(), ahead, run, land)?;
-        Ok(stats)
+        Ok(all)
+    }
+
+    fn run_docs(&self, _: &EStepOptions) -> usize {
+        BLOCK_DOCS
     }
 }
 

@@ -14,7 +14,7 @@ use crate::corpus::Item;
 use crate::error::Result;
 use crate::estep::cpu::not_finite;
 use crate::estep::pieces::{Piece, Pieces};
-use crate::estep::{DocResults, Sink, Stats, Work};
+use crate::estep::{DocResults, Scale, Sink, Stats, Sums, Work};
 use std::sync::atomic::Ordering;
 
 /// Documents that are split together, in blocks: enough for full chunks in every round, few enough that their pieces take little
@@ -104,7 +104,7 @@ struct Mixtures<'a, 's, 'f> {
     docs: &'a [SplitDoc],
     /// Document and piece to come next.
     next: (usize, usize),
-    stats: &'s mut Stats,
+    sums: &'s mut Sums,
     sink: Option<&'s mut Sink<'f>>,
     /// The item of the first document below.
     first_item: usize,
@@ -118,8 +118,11 @@ struct Mixtures<'a, 's, 'f> {
 impl Home for Mixtures<'_, '_, '_> {
     fn land(&mut self, home: &Landed) -> Result<()> {
         if self.work.gradients {
-            let blocks = &home.chunk.blocks;
-            blocks.iter().for_each(|block| add_sums(self.work.graph, home, &block.touched, self.stats));
+            for block in &home.chunk.blocks {
+                // A document's pieces have its weight together.
+                let n_docs = home.weights[block.docs.clone()].iter().map(|&weight| f64::from(weight)).sum();
+                add_sums(&self.work, home, &block.touched, self.sums, n_docs)?;
+            }
         }
         (0..home.chunk.n_docs()).for_each(|doc_ix| self.add_piece(home, doc_ix));
         self.hand_over()?;
@@ -176,24 +179,33 @@ impl Mixtures<'_, '_, '_> {
 
 impl<M: Machine> DeviceEStep<M> {
     /// Runs the E-step with the structured bound, group by group of documents.
-    pub(super) fn run_clamped(&mut self, work: &Work<'_>, mut sink: Option<&mut Sink<'_>>) -> Result<Stats> {
-        let mut stats = Stats::new(work.graph, work.gradients);
+    pub(super) fn run_clamped(
+        &mut self,
+        work: &Work<'_>,
+        scale: Scale,
+        mut sink: Option<&mut Sink<'_>>,
+    ) -> Result<Sums> {
+        let mut sums = Sums::new(work.graph, work.gradients, scale);
         let mut first_item = 0;
-        let group_docs = self.limits().block_docs.saturating_mul(GROUP_BLOCKS).max(1);
-        for items in work.items.chunks(group_docs) {
+        for items in work.items.chunks(self.group_docs()) {
             // Pieces have topics of their own to begin with.
             let work = Work { items, kept_on: None, ..*work };
             let docs = self.split(&work)?;
-            stats.add_totals(&totals(&work, &docs)?);
+            sums.add_totals(&totals(&work, &docs)?)?;
             if work.gradients || sink.is_some() {
-                self.add_up(&work, &docs, first_item, &mut stats, sink.as_deref_mut())?;
+                self.add_up(&work, &docs, first_item, &mut sums, sink.as_deref_mut())?;
             } else {
                 let n_docs: u64 = items.iter().map(|item| u64::from(item.count)).sum();
                 work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
             }
             first_item += items.len();
         }
-        Ok(stats)
+        Ok(sums)
+    }
+
+    /// Documents that are split together.
+    pub(super) fn group_docs(&self) -> usize {
+        self.limits().block_docs.saturating_mul(GROUP_BLOCKS).max(1)
     }
 
     /// Splits documents, all of them by their first topic, then by their second and so on.
@@ -241,7 +253,7 @@ impl<M: Machine> DeviceEStep<M> {
         work: &Work<'_>,
         docs: &[SplitDoc],
         first_item: usize,
-        stats: &mut Stats,
+        sums: &mut Sums,
         sink: Option<&mut Sink<'_>>,
     ) -> Result<()> {
         let mut listed = Listed::default();
@@ -257,7 +269,7 @@ impl<M: Machine> DeviceEStep<M> {
             work: *work,
             docs,
             next: (0, 0),
-            stats,
+            sums,
             sink,
             first_item,
             topic_offsets: vec![0],

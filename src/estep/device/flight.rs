@@ -134,6 +134,8 @@ pub(super) struct Landed {
     /// What every topic is worth alone, and its log-odds, by nodes, where they are kept.
     pub(super) alone: Vec<f32>,
     pub(super) log_odds: Vec<f32>,
+    /// The weights of pieces; none where documents are whole.
+    pub(super) weights: Vec<f32>,
 }
 
 impl Flight {
@@ -374,6 +376,7 @@ impl Flight {
             chunk: Arc::clone(&self.chunk),
             spent: std::mem::take(&mut self.spent),
             n_searched: self.n_searched,
+            weights: std::mem::take(&mut self.weights),
             alone: std::mem::take(&mut self.alone),
             doc_bounds: if one_start { last_bounds } else { std::mem::take(&mut self.best) },
             edge_totals: bytemuck::cast_vec(next()),

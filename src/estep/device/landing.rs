@@ -1,16 +1,15 @@
-//! What chunks bring home is added up: block by block in f64, and document by document to the sink.
+//! What chunks bring home is added up: block by block in fixed point, and document by document to the sink.
 
 use super::flight::Landed;
 use crate::error::Result;
 use crate::estep::cpu::not_finite;
-use crate::estep::{DocResults, Sink, Stats, Work};
-use crate::network::Graph;
+use crate::estep::{DocResults, Rounding, Sink, Stats, Sums, Work};
 
 /// Adds a chunk's results, block by block.
 pub(super) fn add(
     work: &Work<'_>,
     home: &Landed,
-    stats: &mut Stats,
+    sums: &mut Sums,
     sink: &mut Option<&mut Sink<'_>>,
 ) -> Result<()> {
     let chunk = &home.chunk;
@@ -28,9 +27,9 @@ pub(super) fn add(
             totals.add_doc(doc.count, elbo[doc_ix], n_edges, spent.n);
             totals.n_unconverged += u64::from(spent.n_unconverged);
         }
-        stats.add_totals(&totals);
+        sums.add_totals(&totals)?;
         if work.gradients {
-            add_sums(work.graph, home, &block.touched, stats);
+            add_sums(work, home, &block.touched, sums, totals.n_docs)?;
         }
     }
     if let Some(sink) = sink {
@@ -47,25 +46,21 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Adds a block's sums, in f64, touched node by touched node.
+/// Adds the sums of a block of so many documents, touched node by touched node.
 pub(super) fn add_sums(
-    graph: &Graph,
+    work: &Work<'_>,
     home: &Landed,
     touched: &[std::ops::Range<usize>; 2],
-    stats: &mut Stats,
-) {
+    sums: &mut Sums,
+    n_docs: f64,
+) -> Result<()> {
     let chunk = &home.chunk;
+    let mut rounding = Rounding::of(sums.scale(), n_docs);
     for at in touched.iter().cloned().flatten() {
-        let id = chunk.touched_ids[at] as usize;
-        let [q, leak] = home.node_totals[at];
-        stats.leak[id] += f64::from(leak);
-        if graph.is_topic(id) {
-            stats.topic_q[id] += f64::from(q);
-            stats.topic_docs[id] += f64::from(chunk.touched_docs[at]);
-        }
-        let totals = &home.edge_totals[chunk.touched_edges(at)];
-        for (sum, &total) in stats.edge[graph.edges_into(id)].iter_mut().zip(totals) {
-            *sum += f64::from(total);
-        }
+        let of_node =
+            (home.node_totals[at], chunk.touched_docs[at], &home.edge_totals[chunk.touched_edges(at)]);
+        let node = chunk.touched_ids[at] as usize;
+        sums.add_node((work.graph, work.params), node, of_node, &mut rounding);
     }
+    rounding.check()
 }

@@ -8,7 +8,7 @@ use super::{Array, DispatchPlan, Fault, Machine, Place, grown, network_words};
 use crate::batch::Chunk;
 use crate::error::{Error, Result};
 use crate::estep::cpu::CpuEStep;
-use crate::estep::{DocResults, EStep, Sink, Stats, Work};
+use crate::estep::{DocResults, EStep, Sink, Sums, Work};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -76,13 +76,13 @@ pub(super) trait Home {
 /// Takes whole documents: sums, and results for the sink.
 pub(super) struct Whole<'a, 's, 'f> {
     pub(super) work: &'a Work<'a>,
-    pub(super) stats: Stats,
+    pub(super) sums: Sums,
     pub(super) sink: Option<&'s mut Sink<'f>>,
 }
 
 impl Home for Whole<'_, '_, '_> {
     fn land(&mut self, home: &Landed) -> Result<()> {
-        add(self.work, home, &mut self.stats, &mut self.sink)?;
+        add(self.work, home, &mut self.sums, &mut self.sink)?;
         let n_docs: u64 = home.chunk.docs.iter().map(|doc| u64::from(doc.count)).sum();
         self.work.monitor.docs_done.fetch_add(n_docs, Ordering::Relaxed);
         Ok(())
@@ -98,7 +98,7 @@ impl Home for Whole<'_, '_, '_> {
             }
         });
         let sink = forward.as_mut().map(|forward| forward as &mut Sink<'_>);
-        self.stats.merge(&CpuEStep::new().run(&work, sink)?);
+        self.sums.merge(&CpuEStep::new().run_packed(&work, self.sums.scale(), sink)?);
         Ok(())
     }
 }

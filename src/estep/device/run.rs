@@ -6,7 +6,7 @@ use super::resident::Residents;
 use super::{DispatchPlan, Machine, Route, Spent};
 use crate::batch::ChunkLimits;
 use crate::error::Result;
-use crate::estep::{EStep, Sink, Stats, Work};
+use crate::estep::{EStep, EStepOptions, Scale, Sink, Sums, Work};
 
 /// Chunks on the device at a time, if it has the memory. In most of them few documents are left at work: these take ten times the
 /// alternations of most, with dispatches that fill no device, so that those of several chunks run at the same time.
@@ -125,14 +125,14 @@ impl<M: Machine> DeviceEStep<M> {
     }
 
     /// Runs the E-step of whole documents.
-    fn run_whole(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_whole(&mut self, work: &Work<'_>, scale: Scale, sink: Option<&mut Sink<'_>>) -> Result<Sums> {
         let begins_on = work.kept_on.is_some() && work.options.start.searches();
         let route = self.route_for(work)?;
         let plan = DispatchPlan { begins_on, route, ..DispatchPlan::of(work, sink.is_some()) };
-        let stats = Stats::new(work.graph, work.gradients);
-        let mut whole = Whole { work, stats, sink };
+        let sums = Sums::new(work.graph, work.gradients, scale);
+        let mut whole = Whole { work, sums, sink };
         self.run_pass(&Pass { work: *work, plan, pieces: None }, &mut whole)?;
-        Ok(whole.stats)
+        Ok(whole.sums)
     }
 }
 
@@ -141,14 +141,21 @@ impl<M: Machine> EStep for DeviceEStep<M> {
         self.machine.name()
     }
 
-    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_packed(&mut self, work: &Work<'_>, scale: Scale, sink: Option<&mut Sink<'_>>) -> Result<Sums> {
         let result = match work.options.clamp {
-            0 => self.run_whole(work, sink),
-            _ => self.run_clamped(work, sink),
+            0 => self.run_whole(work, scale, sink),
+            _ => self.run_clamped(work, scale, sink),
         };
         if result.is_err() {
             self.clear(); // chunks may still be in flight
         }
         result
+    }
+
+    fn run_docs(&self, options: &EStepOptions) -> usize {
+        match options.clamp {
+            0 => self.limits().block_docs,
+            _ => self.group_docs(),
+        }
     }
 }

@@ -9,7 +9,7 @@ mod planted;
 use crate::common::*;
 use noisyor::corpus::{Alignment, Corpus, split};
 use noisyor::estep::cpu::CpuEStep;
-use noisyor::estep::{EStep, EStepOptions, Monitor, Sink, Stats, Work};
+use noisyor::estep::{EStep, EStepOptions, Monitor, Scale, Sink, Sums, Work};
 use noisyor::network::{Init, Network, Weights};
 use noisyor::rng::{Stream, rng};
 use noisyor::train::{Begin, Ended, Event, Outcome, RefineOptions, RefineStage, TrainOptions, train};

@@ -123,10 +123,14 @@ impl EStep for Watched {
         self.0.name()
     }
 
-    fn run_packed(&mut self, work: &Work<'_>, sink: Option<&mut Sink<'_>>) -> Result<Stats> {
+    fn run_packed(&mut self, work: &Work<'_>, scale: Scale, sink: Option<&mut Sink<'_>>) -> Result<Sums> {
         self.1.extend(work.items.iter().map(|item| item.doc_ix));
         self.2 = self.2.max(work.items.len());
-        self.0.run(work, sink)
+        self.0.run_packed(work, scale, sink)
+    }
+
+    fn run_docs(&self, options: &EStepOptions) -> usize {
+        self.0.run_docs(options)
     }
 }
 
