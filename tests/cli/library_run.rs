@@ -93,7 +93,7 @@ fn documents_in_memory_are_trained_and_named_when_the_run_is_resumed() {
     let (corpus, _): (Corpus, _) = source.read(None, &Arc::default()).unwrap();
     let mut config = config(&folder, NetworkSource::Memory);
     config.corpus = CorpusSource::new(Place::Memory);
-    let given = Given { corpus: Some(corpus), graph: Some(graph) };
+    let given = Given { corpus: Some(corpus), graph: Some(graph), ..Given::default() };
     let monitor = Arc::default();
     let mut observer = StopAt(7, Arc::clone(&monitor));
     let path = folder.path("made");

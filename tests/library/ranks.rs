@@ -123,7 +123,7 @@ fn estep_answers(data: &Data, items: &[Item], estep: &mut dyn EStep) -> (Stats, 
         kept_on: None,
         monitor: &monitor,
     };
-    let mut seen = Vec::new();
+    let mut seen: Vec<(u32, u32, u64)> = Vec::new();
     let mut sink = |results: &DocResults<'_>| {
         assert_eq!(results.first_item, seen.iter().map(|&(item, ..)| item as usize + 1).max().unwrap_or(0));
         for at in 0..results.n_docs() {
