@@ -74,6 +74,13 @@ pub(crate) struct Args {
     backend: BackendArgs,
 }
 
+impl Args {
+    /// Whether other processes do the other shares.
+    pub(crate) fn is_shard(&self) -> bool {
+        self.shard.is_some()
+    }
+}
+
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let given = args.output_format.as_ref();

@@ -4,9 +4,15 @@
 //! same weight step, so that all hold the same weights. [`Ranks`] is what a transport must do; [`Team`] is what the rest of the library
 //! uses. Calls are collective: every rank makes the same calls in the same order.
 
+#[cfg(feature = "mpi")]
+mod mpi;
 mod team;
 mod threads;
+#[cfg(feature = "mpi")]
+mod watch;
 
+#[cfg(feature = "mpi")]
+pub use mpi::{Member, MpiRanks};
 pub use team::{Spent, Summing, Team};
 pub use threads::{ThreadRanks, on_threads};
 
