@@ -193,7 +193,7 @@ impl BackendArgs {
             BackendArg::Cpu => Backend::Cpu,
             BackendArg::Gpu => Backend::Gpu,
         };
-        BackendOptions { backend, device: self.device.clone(), device_mb: self.device_mb, cache_mb }
+        BackendOptions { backend, device: self.device.clone(), turn: 0, device_mb: self.device_mb, cache_mb }
     }
 
     /// Changes what was typed.
@@ -222,6 +222,7 @@ impl BackendArgs {
         common: &Common,
         cache_mb: usize,
     ) -> LibResult<(Box<dyn EStep>, Option<Device>)> {
-        self.options(cache_mb).open(&mut Screen::new(common, &Arc::default()))
+        let options = BackendOptions { turn: common.team.on_host(), ..self.options(cache_mb) };
+        options.open(&mut Screen::new(common, &Arc::default()))
     }
 }

@@ -31,6 +31,11 @@ pub trait Ranks: Send + Sync {
     /// A rank for people: `rank 2 (host node7, process 4711)`.
     fn name(&self, rank: usize) -> String;
 
+    /// How many lower ranks are on the same host.
+    fn on_host(&self) -> usize {
+        0
+    }
+
     /// Adds up the numbers of all ranks, place by place; every rank gets the sums. Sums wrap around.
     ///
     /// # Errors

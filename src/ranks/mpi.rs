@@ -249,6 +249,11 @@ impl Ranks for MpiRanks {
         self.shared.name(rank)
     }
 
+    fn on_host(&self) -> usize {
+        let members = &self.shared.members;
+        members[..self.rank].iter().filter(|member| member.host == members[self.rank].host).count()
+    }
+
     fn sum(&self, numbers: &mut [i64]) -> Result<()> {
         let (answer, answered) = sync_channel(1);
         self.ask(Ask::Sum(numbers.to_vec(), answer));
