@@ -53,6 +53,11 @@ for features in "" gpu parquet cjk; do
     step cargo clippy --locked --lib --no-default-features --features "$features" -- -D warnings
 done
 step cargo clippy --locked --bins --no-default-features --features cli -- -D warnings
+if command -v mpicc > /dev/null; then
+    step cargo clippy --locked --lib --bins --no-default-features --features cli,mpi -- -D warnings
+else
+    echo "skipped: no mpicc, so the feature mpi is not compiled (scripts/test-mpi.sh installs one)"
+fi
 # Unit tests take seconds, so the library is not optimised a second time for them.
 step cargo test --locked --lib --config profile.dev.package.noisyor.opt-level=0
 step cargo test --locked --bins --test '*'

@@ -32,8 +32,8 @@
 //!
 //! # Features
 //!
-//! All are on by default. `gpu`: the E-step on a GPU, by wgpu. `parquet`: Parquet files. `cli`: the program and what only it needs;
-//! a library leaves it out (`default-features = false`).
+//! All but the last are on by default. `gpu`: the E-step on a GPU, by wgpu. `parquet`: Parquet files. `cli`: the program and what only it needs;
+//! a library leaves it out (`default-features = false`). `mpi`: ranks by MPI.
 //!
 //! # Messages
 //!

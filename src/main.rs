@@ -13,7 +13,9 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             cli::tell(format_args!("noisyor: {error}"));
-            ExitCode::from(error.downcast_ref::<noisyor::Error>().map_or(1, noisyor::Error::exit_status))
+            let status = error.downcast_ref::<noisyor::Error>().map_or(1, noisyor::Error::exit_status);
+            cli::leave(status);
+            ExitCode::from(status)
         }
     }
 }

@@ -1,18 +1,24 @@
 //! What every command has: threads, verbosity, JSON, interruption, backend.
 
 use super::flags::with_flags;
+use super::ranks;
 use super::train::Screen;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use noisyor::columns::UNLIMITED;
 use noisyor::estep::{EStep, Monitor, Stats};
 use noisyor::plan::Device;
+use noisyor::ranks::Team;
 use noisyor::run::{Backend, BackendOptions, estep_summary};
 use noisyor::{Error, Result as LibResult};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// A signal that follows at once is the same one: launchers and terminals may both send it.
+const AGAIN: Duration = Duration::from_millis(300);
 
 /// In fewer columns there is nothing to be read.
 const MIN_COLUMNS: usize = 20;
@@ -31,14 +37,18 @@ pub(crate) struct Common {
     /// Print more about what happens
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
+    /// The ranks that share the work.
+    #[arg(skip)]
+    pub(crate) team: Team,
 }
 
 impl Common {
-    pub(crate) fn start_threads(&self) -> LibResult<()> {
+    /// Starts so many threads, or else those that are given.
+    pub(crate) fn start_threads(&self, otherwise: Option<usize>) -> LibResult<()> {
         if let Some(threads) = self.threads.filter(|threads| !(1..=1024).contains(threads)) {
             return Err(Error::Usage(format!("--threads must be from 1 to 1024; it is {threads}")));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.unwrap_or(0));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.or(otherwise).unwrap_or(0));
         pool.build_global().map_err(|e| Error::Usage(format!("cannot start threads: {e}")))
     }
 
@@ -71,6 +81,9 @@ impl Common {
 
 /// A line on standard error, with flags for options; if that is closed, so be it.
 pub(crate) fn tell(message: impl std::fmt::Display) {
+    if ranks::is_silent() {
+        return;
+    }
     let _ = writeln!(std::io::stderr(), "{}", tame(&with_flags(&message.to_string())));
 }
 
@@ -90,6 +103,9 @@ pub(crate) fn tame(text: &str) -> String {
 /// Prints a result on standard output. A reader that went away is an `io::Error` of its own, which ends the program
 /// quietly; anything else is a failed write.
 pub(crate) fn print(text: impl std::fmt::Display) -> Result<()> {
+    if ranks::is_silent() {
+        return Ok(());
+    }
     let mut stdout = std::io::stdout().lock();
     match write!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -125,14 +141,23 @@ pub(crate) fn interruptible(common: &Common) -> LibResult<Arc<Monitor>> {
 /// The same; `quiet` says nothing when it is stopped.
 pub(crate) fn stoppable(quiet: bool) -> LibResult<Arc<Monitor>> {
     let monitor = Arc::new(Monitor::default());
+    ranks::stops(&monitor);
     let shared = Arc::clone(&monitor);
+    let mut since = None;
     ctrlc::set_handler(move || {
-        if shared.stop.swap(true, Ordering::SeqCst) {
-            noisyor::files::remove_unfinished();
-            std::process::exit(130);
-        }
-        if !quiet {
-            tell("\nstopping; once more to stop at once");
+        shared.stop.store(true, Ordering::SeqCst);
+        match since {
+            None => {
+                since = Some(Instant::now());
+                if !quiet {
+                    tell("\nstopping; once more to stop at once");
+                }
+            }
+            Some(first) if first.elapsed() >= AGAIN => {
+                noisyor::files::remove_unfinished();
+                std::process::exit(130);
+            }
+            Some(_) => {}
         }
     })
     .map_err(|e| Error::Usage(format!("cannot listen for Ctrl-C: {e}")))?;
@@ -168,7 +193,7 @@ impl BackendArgs {
             BackendArg::Cpu => Backend::Cpu,
             BackendArg::Gpu => Backend::Gpu,
         };
-        BackendOptions { backend, device: self.device.clone(), device_mb: self.device_mb, cache_mb }
+        BackendOptions { backend, device: self.device.clone(), turn: 0, device_mb: self.device_mb, cache_mb }
     }
 
     /// Changes what was typed.
@@ -197,6 +222,7 @@ impl BackendArgs {
         common: &Common,
         cache_mb: usize,
     ) -> LibResult<(Box<dyn EStep>, Option<Device>)> {
-        self.options(cache_mb).open(&mut Screen::new(common, &Arc::default()))
+        let options = BackendOptions { turn: common.team.on_host(), ..self.options(cache_mb) };
+        options.open(&mut Screen::new(common, &Arc::default()))
     }
 }

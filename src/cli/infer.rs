@@ -11,7 +11,7 @@ use noisyor::Error;
 use noisyor::baseline::{baseline_file, load_baseline};
 use noisyor::corpus::{Docs, Verifying};
 use noisyor::estep::EStep;
-use noisyor::infer::{Inference, InferredBy, Job, OutputFormat, STDOUT, Shard};
+use noisyor::infer::{self, Inference, InferredBy, Job, OutputFormat, STDOUT, Shard};
 use noisyor::monitor::Monitor;
 use noisyor::network::load_model;
 use noisyor::posterior::{Engine, ExactEStep, Options};
@@ -74,6 +74,13 @@ pub(crate) struct Args {
     backend: BackendArgs,
 }
 
+impl Args {
+    /// Whether other processes do the other shares.
+    pub(crate) fn is_shard(&self) -> bool {
+        self.shard.is_some()
+    }
+}
+
 pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     let options = args.estep.options()?;
     let given = args.output_format.as_ref();
@@ -120,8 +127,13 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     };
     let docs = alignment.docs(&corpus).with_given(with_given.network.graph.n_tokens(), &with_given.present);
     let name = estep.name();
+    if !common.team.is_first() {
+        let verifying = Verifying::start(&corpus, &monitor);
+        let helped = infer::help(&task.job(by, docs), &common.team, estep.as_mut(), &monitor);
+        return Ok(verifying.finish(helped)?);
+    }
     let done = task.run((by, docs), &name, &monitor, |batch| {
-        let stats = batch.run(estep.as_mut(), &monitor)?;
+        let stats = batch.run_on(&common.team, estep.as_mut(), &monitor)?;
         common.say_estep(&stats);
         Ok(())
     })?;
@@ -158,9 +170,19 @@ struct Done {
 }
 
 impl Writing<'_> {
+    fn job<'a>(&self, by: InferredBy<'a>, docs: Docs<'a>) -> Job<'a> {
+        let Args { shard, threshold, log_odds, part_docs, .. } = *self.args;
+        Job { by, docs, shard, threshold, format: self.format, log_odds, part_docs: part_docs.max(1) }
+    }
+
     /// Features of a baseline.
     fn with_baseline(&self, file: &Path) -> Result<()> {
         let Self { args, common, .. } = *self;
+        if common.team.has_others() {
+            let message =
+                "ranks do not share the features of a baseline; start one process, or one for each --shard";
+            return Err(Error::Usage(message.into()).into());
+        }
         for (option, is_given) in
             [("--exact", args.exact), ("--given", args.given.is_given()), ("--log-odds", args.log_odds)]
         {
@@ -196,7 +218,7 @@ impl Writing<'_> {
         monitor: &Arc<Monitor>,
         mut compute: impl FnMut(&mut Inference<'_>) -> noisyor::Result<()>,
     ) -> Result<Done> {
-        let Self { args, ref output, stdout, format, common } = *self;
+        let Self { args, ref output, stdout, common, .. } = *self;
         let corpus = docs.corpus();
         corpus.give_back_pages();
         if stdout {
@@ -204,20 +226,12 @@ impl Writing<'_> {
             corpus.verify_while(monitor)?;
         }
         let verifying = Verifying::start(corpus, monitor);
-        let job = Job {
-            by,
-            docs,
-            shard: args.shard,
-            threshold: args.threshold,
-            format,
-            log_odds: args.log_odds,
-            part_docs: args.part_docs.max(1),
-        };
         if !stdout {
             common.say_replaced(output);
         }
-        let mut batch =
-            Inference::open(output, job, backend, args.resume, &mut |message| common.warn(message))?;
+        let job = self.job(by, docs);
+        let opened = Inference::open(output, job, backend, args.resume, &mut |message| common.warn(message));
+        let mut batch = common.team.share_error(opened)?;
         let (n_docs, n_before) = (batch.n_docs(), batch.n_done_before());
         let mut start = Instant::now();
         let mut work = || {

@@ -87,19 +87,22 @@ pub(crate) fn run(args: Args, is_given: &dyn Fn(&str) -> bool, common: &Common) 
     // Before anything is said or opened: from here on a signal is a request to stop.
     let monitor = interruptible(common)?;
     let mut screen = Screen::new(common, &monitor);
+    let given = Given { team: common.team.clone(), ..Given::default() };
     let mut run = match &args.resume {
         Some(path) => {
             let changes = resume::changes(&args, is_given)?;
-            Run::resume(path, changes, Given::default(), monitor.clone(), &mut screen)?
+            Run::resume(path, changes, given, monitor.clone(), &mut screen)?
         }
         None => {
             let config = args.config()?;
-            Run::prepare(config, args.output.as_deref(), Given::default(), monitor.clone(), &mut screen)?
+            Run::prepare(config, args.output.as_deref(), given, monitor.clone(), &mut screen)?
         }
     };
     let path = run.path().to_owned();
     let trained = run.train(&mut screen).inspect_err(|error| {
-        if matches!(error, Error::Interrupted | Error::Device(_) | Error::Io { .. }) && is_run(&path) {
+        let can_resume =
+            matches!(error, Error::Interrupted | Error::Device(_) | Error::Io { .. } | Error::Rank(_));
+        if can_resume && is_run(&path) {
             common.say(format_args!("to continue: noisyor train --resume {}", path.display()));
         }
     })?;

@@ -6,12 +6,18 @@
 
 mod agree;
 mod estep;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod sparse;
 mod team;
 mod threads;
+#[cfg(feature = "mpi")]
+mod watch;
 
 pub use agree::{Said, agree};
 pub use estep::RankedEStep;
+#[cfg(feature = "mpi")]
+pub use mpi::{Member, MpiRanks};
 pub use team::{Calling, Spent, Team};
 pub use threads::{ThreadRanks, on_threads};
 
@@ -30,6 +36,11 @@ pub trait Ranks: Send + Sync {
 
     /// A rank for people: `rank 2 (host node7, process 4711)`.
     fn name(&self, rank: usize) -> String;
+
+    /// How many lower ranks are on the same host.
+    fn on_host(&self) -> usize {
+        0
+    }
 
     /// Adds up the numbers of all ranks, place by place; every rank gets the sums. Sums wrap around.
     ///

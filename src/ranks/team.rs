@@ -107,6 +107,11 @@ impl Team {
         self.joined.as_ref().map_or_else(|| "rank 0".to_owned(), |joined| joined.ranks.name(rank))
     }
 
+    /// How many lower ranks are on the same host.
+    pub fn on_host(&self) -> usize {
+        self.joined.as_ref().map_or(0, |joined| joined.ranks.on_host())
+    }
+
     /// What communication has cost so far.
     pub fn spent(&self) -> Spent {
         let of = |joined: &Arc<Joined>| *joined.spent.lock().unwrap_or_else(|e| e.into_inner());
@@ -149,6 +154,9 @@ impl Team {
     }
 
     /// Tells the others of an error of this rank, unless they told of it.
+    ///
+    /// # Errors
+    /// That error.
     pub fn share_error<T>(&self, result: Result<T>) -> Result<T> {
         if let (Err(error), Some(joined)) = (&result, &self.joined)
             && !matches!(error, Error::Rank(_))

@@ -28,6 +28,9 @@ pub struct BackendOptions {
     pub backend: Backend,
     /// Which GPU: its number or a part of its name.
     pub device: Option<String>,
+    /// Of several GPUs that are alike, the one to take: ranks of a host take turns.
+    #[serde(skip)]
+    pub turn: usize,
     /// GPU: device memory at most, in MB; none: all of it.
     pub device_mb: Option<u64>,
     /// GPU: memory for packed documents that are kept for later epochs, in MB.
@@ -36,7 +39,7 @@ pub struct BackendOptions {
 
 impl Default for BackendOptions {
     fn default() -> Self {
-        Self { backend: Backend::Auto, device: None, device_mb: None, cache_mb: 2048 }
+        Self { backend: Backend::Auto, device: None, turn: 0, device_mb: None, cache_mb: 2048 }
     }
 }
 
@@ -81,8 +84,8 @@ impl BackendOptions {
             return Ok(None);
         }
         let max_bytes = self.device_mb.map(|mb| mb.saturating_mul(1 << 20));
-        let (device, default) = (self.device.clone(), DeviceOptions::default());
-        let machine = GpuMachine::open(GpuOptions { device, max_bytes, ..GpuOptions::default() })?;
+        let (device, turn, default) = (self.device.clone(), self.turn, DeviceOptions::default());
+        let machine = GpuMachine::open(GpuOptions { device, turn, max_bytes, ..GpuOptions::default() })?;
         observer.says(Level::Info, &format!("computing on {}", machine.name()));
         let software = !machine.is_hardware();
         let cache_bytes = self.cache_mb.saturating_mul(1 << 20);

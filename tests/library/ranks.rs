@@ -207,8 +207,11 @@ fn metrics(folder: &Path) -> Vec<serde_json::Value> {
 fn runs_with_learned_and_chosen_networks_write_the_same_files_on_any_number_of_ranks() {
     let data = data(1200);
     let learned = NetworkSource::Learned(GraphRequest { topics: vec![12, 3], ..GraphRequest::default() });
-    let chosen =
-        NetworkSource::Chosen { effort: Effort::Minutes(0.01), epochs: Some(2), known: GraphRequest::default() };
+    let chosen = NetworkSource::Chosen {
+        effort: Effort::Minutes(0.01),
+        epochs: Some(2),
+        known: GraphRequest::default(),
+    };
     for source in [learned, chosen] {
         let options = TrainOptions { test: 0.1, epochs: 2, valid: 0.2, ..source.default_options() };
         let (config, docs) = config(&data, source, options);

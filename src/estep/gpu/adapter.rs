@@ -76,8 +76,18 @@ pub fn list_adapters() -> Vec<AdapterSummary> {
         .collect()
 }
 
-/// The adapter that `wanted` names, by its number or a part of its name; else the best.
-pub(super) fn find_adapter(wanted: Option<&str>) -> Result<Adapter> {
+/// The adapter whose turn it is, of those that are like the first one asked for; none stands for one that is not asked for.
+///
+/// Ranks wait for the slowest: a card shared by two is better than one of two on a slower kind.
+fn alike<K: PartialEq>(kinds: &[Option<K>], turn: usize) -> Option<usize> {
+    let first = kinds.iter().flatten().next()?;
+    let alike: Vec<usize> = (0..kinds.len()).filter(|&at| kinds[at].as_ref() == Some(first)).collect();
+    alike.get(turn % alike.len()).copied()
+}
+
+/// The adapter that `wanted` names, by its number or a part of its name; else the best. Of several that are alike, the one whose `turn` it
+/// is.
+pub(super) fn find_adapter(wanted: Option<&str>, turn: usize) -> Result<Adapter> {
     let adapters = adapters();
     if adapters.is_empty() {
         return Err(Error::Device(
@@ -90,10 +100,18 @@ pub(super) fn find_adapter(wanted: Option<&str>) -> Result<Adapter> {
     let names: Vec<String> =
         adapters.iter().enumerate().map(|(number, adapter)| format!("{number}: {}", name(adapter))).collect();
     // A number that is none of theirs may be part of a name: "4090".
-    let number = wanted.map_or(Some(0), |wanted| wanted.parse::<usize>().ok()).filter(|&at| at < names.len());
+    let number = wanted.and_then(|wanted| wanted.parse::<usize>().ok()).filter(|&at| at < names.len());
     let lower = wanted.unwrap_or("").to_lowercase();
-    let named = |adapter: &Adapter| !lower.is_empty() && name(adapter).to_lowercase().contains(&lower);
-    let at = number.or_else(|| adapters.iter().position(named));
+    let named = |adapter: &Adapter| {
+        wanted.is_none() || !lower.is_empty() && name(adapter).to_lowercase().contains(&lower)
+    };
+    let kinds: Vec<_> = adapters
+        .iter()
+        .map(|adapter| {
+            named(adapter).then(|| adapter.get_info()).map(|info| (info.device_type, info.backend))
+        })
+        .collect();
+    let at = number.or_else(|| alike(&kinds, turn));
     at.and_then(|at| adapters.into_iter().nth(at)).ok_or_else(|| {
         Error::Device(format!(
             "no adapter is called '{}'; there are {}",
@@ -101,4 +119,22 @@ pub(super) fn find_adapter(wanted: Option<&str>) -> Result<Adapter> {
             names.join(", ")
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::alike;
+
+    #[test]
+    fn ranks_of_a_host_take_turns_with_adapters_of_one_kind() {
+        let turns = |kinds: &[Option<char>]| (0..4).map(|turn| alike(kinds, turn)).collect::<Vec<_>>();
+        assert_eq!(turns(&[Some('d'), Some('d'), Some('i')]), [Some(0), Some(1), Some(0), Some(1)]);
+        assert_eq!(
+            turns(&[None, Some('i'), Some('d')]),
+            [Some(1); 4],
+            "the second is the first one asked for"
+        );
+        assert_eq!(turns(&[None]), [None; 4]);
+        assert_eq!(turns(&[]), [None; 4]);
+    }
 }

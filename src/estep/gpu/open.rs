@@ -23,6 +23,8 @@ const SETTLE: Duration = Duration::from_secs(10);
 pub struct GpuOptions {
     /// The adapter's number or a part of its name; the best if none is given.
     pub device: Option<String>,
+    /// Of several adapters that are alike, the one to take: those before are for other processes.
+    pub turn: usize,
     /// Device memory to use at most, in bytes.
     pub max_bytes: Option<u64>,
     /// WebGPU's default limits instead of the adapter's own.
@@ -100,7 +102,7 @@ impl Pipelines {
 
 impl Open {
     pub(super) fn new(options: &GpuOptions) -> Result<Self> {
-        let adapter = find_adapter(options.device.as_deref())?;
+        let adapter = find_adapter(options.device.as_deref(), options.turn)?;
         let name = adapter.get_info().name;
         let limits = if options.default_limits { Limits::default() } else { adapter.limits() };
         let timestamps = options.timestamps && adapter.features().contains(Features::TIMESTAMP_QUERY);
