@@ -166,7 +166,7 @@ impl Run {
         let options = config.check()?;
         let memory = MemoryLimit::of_mb(config.memory_mb);
         let cache_mb = memory.cache_mb(config.backend.cache_mb);
-        let backend = BackendOptions { cache_mb, ..config.backend() };
+        let backend = BackendOptions { cache_mb, turn: given.team.on_host(), ..config.backend() };
         let (estep, device) = backend.open(observer)?;
         let (is_new, team) = (resumed.is_none(), given.team.clone());
         let (folder, standing, changed) = match resumed {
