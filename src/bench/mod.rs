@@ -4,6 +4,7 @@
 mod answers;
 mod doctor;
 mod model;
+mod on_ranks;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ mod tests;
 pub use answers::{Difference, MAX_BOUND_DIFFERENCE, MAX_Q_DIFFERENCE, MAX_SUMS_DIFFERENCE};
 pub use doctor::{Card, Cause, Diagnosis, Doctor, Finding, KernelFigure, diagnose};
 pub use model::{BYTES_PER_UNIT, Modelled, Unit};
+pub use on_ranks::{RanksReport, bench_ranks};
 pub use report::{KernelSpent, KernelTimes, OnDevice, Report, Row, Speedup, Spread, Units};
 
 use crate::error::{Error, Result};

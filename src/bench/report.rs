@@ -154,7 +154,7 @@ pub struct KernelSpent {
 }
 
 /// Keeps rates finite on work too small for the clock.
-const SHORTEST: f64 = 1e-9;
+pub(super) const SHORTEST: f64 = 1e-9;
 
 impl Row {
     /// A row from runs, set against the first row; the first has none before it and is set against itself.

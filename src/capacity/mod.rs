@@ -12,6 +12,7 @@ use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::estep::{EStep, Monitor};
 use crate::network::{Init, Network};
+use crate::ranks::Team;
 use crate::structure::{GraphOptions, Learner, complete_graph};
 use crate::train::{
     BatchSize, Begin, CheckedOptions, Ended, Freeze, StepRule, TrainOptions, start_weights, train,
@@ -118,6 +119,8 @@ pub struct Chooser<'a> {
     pub options: &'a CheckedOptions,
     /// The work to spend.
     pub effort: Effort,
+    /// The ranks that work together, each with a chooser of its own; they try the candidates together where the E-step does.
+    pub team: &'a Team,
     /// Progress out, stop requests in.
     pub monitor: &'a Monitor,
 }
@@ -129,7 +132,8 @@ impl Chooser<'_> {
     ///
     /// What learning and training the candidates fails with: see [`learn_graph`](crate::structure::learn_graph) and [`train`].
     pub fn choose(&self, estep: &mut dyn EStep, on_trial: &mut dyn FnMut(&Trial)) -> Result<Chosen> {
-        let learner = Learner::new(self.docs, self.graph_docs, self.tokens, self.given, self.monitor)?;
+        let learner =
+            Learner::new(self.docs, self.graph_docs, self.tokens, self.given, self.team, self.monitor)?;
         let train_docs = self.train_docs;
         let mut sizes = sizes(train_docs.len(), self.tokens.len(), learner.words(), self.effort);
         // Topics that are given need a place.

@@ -1,6 +1,7 @@
 //! `noisyor bench`: E-step throughput of the backends, side by side on the same documents.
 
 mod doctor;
+mod on_ranks;
 mod table;
 
 use super::common::{interruptible, print};
@@ -11,7 +12,7 @@ use super::gpu::{self, Gpu, Wanted};
 use super::{Common, progress::Progress};
 use anyhow::Result;
 use clap::ValueEnum;
-use noisyor::bench::{Card, Contender, Doctor, Report, bench, diagnose, n_runs};
+use noisyor::bench::{Card, Contender, Doctor, Report, bench, bench_ranks, diagnose, n_runs};
 use noisyor::corpus::{Corpus, Item, align, sample_corpus, sample_network};
 use noisyor::estep::cpu::CpuEStep;
 use noisyor::estep::device::twin::TwinMachine;
@@ -36,7 +37,8 @@ use std::sync::atomic::Ordering;
   noisyor bench
   noisyor bench --preset dblp --docs 5000 --backend cpu,gpu --device 0
   noisyor bench --preset dblp --docs 20000 --backend gpu --doctor
-  noisyor bench --model run/model.safetensors documents.jsonl --no-gradients --json")]
+  noisyor bench --model run/model.safetensors documents.jsonl --no-gradients --json
+  mpirun -n 4 noisyor bench --preset dblp --docs 20000 --mpi")]
 pub(crate) struct Args {
     /// Corpus, to be run under --model [default: the bundled sample]
     #[arg(requires = "model")]
@@ -74,6 +76,9 @@ pub(crate) struct Args {
     /// Timed runs of every backend, after a warm-up
     #[arg(long, value_name = "N", default_value_t = 3)]
     repeat: usize,
+    /// Measure several ranks beside one alone, and what their communication costs: for a program that mpirun starts
+    #[arg(long, conflicts_with_all = ["doctor", "no_gradients"])]
+    mpi: bool,
     /// Leave out the gradient sums that training needs
     #[arg(long)]
     no_gradients: bool,
@@ -165,6 +170,9 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         monitor: &monitor,
     };
 
+    if args.mpi {
+        return on_ranks(&work, &input, contenders, args.repeat, common);
+    }
     let n_docs_run = n_docs * n_runs(&contenders, args.repeat);
     let progress = Progress::start(common, &monitor, "measuring", n_docs_run as u64);
     let report = bench(&work, args.repeat, &mut contenders, &mut |what| progress.line(what))?;
@@ -200,6 +208,28 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
     Ok(verdict(&output.report)?)
 }
 
+/// Measures ranks with the one backend that there is.
+fn on_ranks(
+    work: &Work<'_>,
+    input: &str,
+    mut contenders: Vec<Contender>,
+    repeat: usize,
+    common: &Common,
+) -> Result<()> {
+    let (Some(contender), true) = (contenders.pop(), contenders.is_empty()) else {
+        return Err(Error::Usage("--mpi measures one backend; give one with --backend".into()).into());
+    };
+    let report = bench_ranks(work, repeat, contender.estep, &common.team, &mut |what| common.say(what))?;
+    match common.json {
+        true => print(format_args!("{}\n", serde_json::to_string(&report)?))?,
+        false => print(on_ranks::text(input, &report))?,
+    }
+    match report.same_sums {
+        true => Ok(()),
+        false => Err(Error::Numeric("the sums of the ranks are not those of one alone".into()).into()),
+    }
+}
+
 /// An error where a backend's answers differ.
 fn verdict(report: &Report) -> LibResult<()> {
     match report.rows.iter().find(|row| !row.answers_agree) {
@@ -218,6 +248,11 @@ fn verdict(report: &Report) -> LibResult<()> {
 }
 
 impl Args {
+    /// Whether ranks share the work.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.mpi
+    }
+
     /// A name for what is measured on, a network and documents.
     fn inputs(&self, monitor: &Arc<Monitor>, common: &Common) -> Result<(String, Network, Corpus)> {
         if self.corpus.is_none() && self.reading.is_given() {
@@ -250,7 +285,8 @@ impl Args {
 
     /// The backends, and what is known of the GPU where it is to be judged.
     fn contenders(&self, common: &Common) -> LibResult<(Vec<Contender>, Option<Card>)> {
-        let list = self.backend.clone().unwrap_or_else(|| vec![Backend::Cpu, Backend::Gpu]);
+        let usual = || if self.mpi { vec![Backend::Cpu] } else { vec![Backend::Cpu, Backend::Gpu] };
+        let list = self.backend.clone().unwrap_or_else(usual);
         if (1..list.len()).any(|at| list[..at].contains(&list[at])) {
             return Err(Error::Usage("--backend lists a backend twice; once is enough".into()));
         }

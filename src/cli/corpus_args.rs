@@ -132,7 +132,7 @@ impl CorpusArgs {
     ) -> Result<(Corpus, Alignment)> {
         let source = self.file(path);
         let progress = Progress::of_bytes(common, monitor, "reading", source.n_bytes());
-        let (corpus, alignment, ingested) = source.read_for(tokens, monitor)?;
+        let (corpus, alignment, ingested) = source.read_for(tokens, &common.team, monitor)?;
         drop(progress);
         let warnings = matching_warnings(&corpus, &alignment, &ingested, tokens);
         warnings.iter().for_each(|message| common.warn(message));

@@ -90,8 +90,17 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<()> {
         Some(effort) => {
             let (train_docs, given, options) = (doc_ixs.as_slice(), &options, &training);
             let (tokens, graph_docs) = (tokens.as_slice(), train_docs);
-            let chooser =
-                Chooser { docs, tokens, train_docs, graph_docs, given, options, effort, monitor: &monitor };
+            let chooser = Chooser {
+                docs,
+                tokens,
+                train_docs,
+                graph_docs,
+                given,
+                options,
+                effort,
+                team: &common.team,
+                monitor: &monitor,
+            };
             let chosen = choose(&chooser, &mut CpuEStep::new(), &mut Screen::new(common, &monitor));
             chosen.map(|(network, _)| network)
         }

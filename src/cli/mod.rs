@@ -95,6 +95,7 @@ impl Command {
             Self::Train(_) => OnRanks::Shared,
             Self::Infer(args) if args.is_shard() => OnRanks::Apart,
             Self::Infer(_) => OnRanks::Shared,
+            Self::Bench(args) if args.is_shared() => OnRanks::Shared,
             _ => OnRanks::Refused,
         }
     }

@@ -4,6 +4,7 @@ use super::align::{Alignment, align_checked, none_known};
 use super::{Corpus, CorpusSource, Ingested};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::ranks::Team;
 use std::sync::Arc;
 
 impl CorpusSource {
@@ -15,9 +16,10 @@ impl CorpusSource {
     pub fn read_for(
         &self,
         model_tokens: &[String],
+        team: &Team,
         monitor: &Arc<Monitor>,
     ) -> Result<(Corpus, Alignment, Ingested)> {
-        let (corpus, ingested) = self.read(Some(model_tokens), monitor)?;
+        let (corpus, ingested) = self.read_on(team, Some(model_tokens), monitor)?;
         let alignment = self.match_with(model_tokens, &corpus, &ingested)?;
         Ok((corpus, alignment, ingested))
     }

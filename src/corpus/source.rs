@@ -8,6 +8,7 @@ use super::vocabulary::{Df, WordOptions, load_vocab};
 use super::{Corpus, sample_corpus};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::ranks::Team;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -185,6 +186,30 @@ impl CorpusSource {
     /// # Errors
     /// Files that cannot be read or hold something else, options that mean nothing for them, and documents that were in memory.
     pub fn read(&self, known: Option<&[String]>, monitor: &Arc<Monitor>) -> Result<(Corpus, Ingested)> {
+        self.read_on(&Team::default(), known, monitor)
+    }
+
+    /// The same on ranks, of which each may have some parts of the documents: where the name has `{part}`, which stands for their numbers
+    /// from 0, rank r of N gives parts r, r + N, and so on, and all get all.
+    ///
+    /// # Errors
+    /// As [`CorpusSource::read`]; missing parts, and [`Error::Rank`].
+    pub fn read_on(
+        &self,
+        team: &Team,
+        known: Option<&[String]>,
+        monitor: &Arc<Monitor>,
+    ) -> Result<(Corpus, Ingested)> {
+        match self.gathered(team)? {
+            Some(gathered) => {
+                let read = gathered.source.read_whole(known, monitor);
+                read.map_err(|error| gathered.fault_of_part(error))
+            }
+            None => self.read_whole(known, monitor),
+        }
+    }
+
+    fn read_whole(&self, known: Option<&[String]>, monitor: &Arc<Monitor>) -> Result<(Corpus, Ingested)> {
         let path = match &self.place {
             Place::Sample => return Ok((sample_corpus()?, Ingested::default())),
             Place::Memory => {

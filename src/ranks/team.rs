@@ -2,6 +2,9 @@
 
 use super::{Ranks, sparse};
 use crate::error::{Error, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -151,6 +154,30 @@ impl Team {
     pub fn first(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let mine = if self.is_first() { bytes } else { Vec::new() };
         Ok(self.gather(mine)?.swap_remove(0))
+    }
+
+    /// A list of what every place of a range has, of which every rank makes a share.
+    ///
+    /// # Errors
+    /// [`Error::Rank`].
+    pub fn share<T: Serialize + DeserializeOwned>(
+        &self,
+        range: Range<usize>,
+        make: impl FnOnce(Range<usize>) -> Vec<T>,
+    ) -> Result<Vec<T>> {
+        if !self.has_others() {
+            return Ok(make(range));
+        }
+        let begin = |rank: usize| range.start + range.len() * rank / self.size();
+        let mine = make(begin(self.rank())..begin(self.rank() + 1));
+        let bytes = postcard::to_allocvec(&mine).map_err(|e| Error::Rank(e.to_string()))?;
+        let mut all = Vec::with_capacity(range.len());
+        for (rank, bytes) in self.gather(bytes)?.iter().enumerate() {
+            let share: Vec<T> = postcard::from_bytes(bytes)
+                .map_err(|_| Error::Rank(format!("{} has sent a list that is none", self.name(rank))))?;
+            all.extend(share);
+        }
+        Ok(all)
     }
 
     /// Tells the others of an error of this rank, unless they told of it.

@@ -36,13 +36,13 @@ impl Run {
     }
 
     fn figures(&mut self, trained: &Trained, observer: &mut dyn Observer) -> Result<Figures> {
-        let Self { config, inputs, estep, monitor, .. } = self;
+        let Self { config, inputs, estep, team, monitor, .. } = self;
         let Trained { network, outcome, options, start } = trained;
         // Of a run that was stopped nobody waits for these.
         let mut evaluation = Evaluation {
             options,
             interrupted: outcome.ended == Ended::Interrupted,
-            working: Working { estep: estep.as_mut(), monitor, observer },
+            working: Working { estep: estep.as_mut(), team, monitor, observer },
         };
         let (what, reference) = reference(&config.network, &config.corpus.place, start)?;
         let reference_elbo = match reference {
@@ -83,7 +83,7 @@ impl Evaluation<'_> {
         if self.interrupted {
             return Ok(None);
         }
-        let Working { estep, monitor, observer } = &mut self.working;
+        let Working { estep, monitor, observer, .. } = &mut self.working;
         let run = staged(*observer, Stage::Evaluating, doc_ixs.len() as u64, || {
             infer::run(network, docs, doc_ixs, &self.options.estep, *estep, monitor, None)
         });

@@ -73,13 +73,7 @@ pub(crate) fn read_corpus(
     if let (Some(corpus), Place::Memory) = (given, &source.place) {
         return Ok((corpus, Ingested::default()));
     }
-    staged(observer, Stage::Reading, source.n_bytes(), || match source.gathered(team)? {
-        Some(gathered) => {
-            let read = gathered.source.read(known, monitor);
-            read.map_err(|error| gathered.fault_of_part(error))
-        }
-        None => source.read(known, monitor),
-    })
+    staged(observer, Stage::Reading, source.n_bytes(), || source.read_on(team, known, monitor))
 }
 
 impl Inputs {

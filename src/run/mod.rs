@@ -278,7 +278,8 @@ impl Run {
         }
         let memory = MemoryLimit::of_mb(self.config.memory_mb);
         let monitor = Arc::clone(&self.monitor);
-        let mut working = Working { estep: self.estep.as_mut(), monitor: &monitor, observer };
+        let mut working =
+            Working { estep: self.estep.as_mut(), team: &self.team, monitor: &monitor, observer };
         let start = Start::make(&self.inputs, &self.options, memory, &mut working)?;
         memory.fit(&self.inputs, &start, &self.options, self.device)?;
         if self.state.is_none() {

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::estep::EStep;
 use crate::monitor::Monitor;
 use crate::network::{Graph, Init, Loaded, Names, Network, Weights, fingerprint};
-use crate::structure::{graph_work, learn_graph, unknown_note};
+use crate::ranks::Team;
+use crate::structure::{graph_work, learn_graph_on, unknown_note};
 use crate::train::{CheckedOptions, TrainOptions};
 use crate::update::{Extended, extend};
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub(super) struct Start {
 /// What computes, what may cancel it, and who gets reports.
 pub(super) struct Working<'a> {
     pub(super) estep: &'a mut dyn EStep,
+    pub(super) team: &'a Team,
     pub(super) monitor: &'a Monitor,
     pub(super) observer: &'a mut dyn Observer,
 }
@@ -76,7 +78,7 @@ impl Start {
                 Ok(Self { graph, names, weights: None, learning, n_docs })
             }
             Source::Model(model, attaching) => {
-                let Working { estep, monitor, observer } = working;
+                let Working { estep, monitor, observer, .. } = working;
                 let extended = staged(*observer, Stage::AttachingTokens, train_docs.len() as u64, || {
                     extend(model, &inputs.corpus, &inputs.tokens, train_docs, attaching, *estep, monitor)
                 })?;
@@ -93,6 +95,7 @@ impl Start {
                     given,
                     options,
                     effort: *effort,
+                    team: working.team,
                     monitor: working.monitor,
                 };
                 let (network, learning) = choose(&chooser, working.estep, working.observer)?;
@@ -106,7 +109,14 @@ impl Start {
                 let docs = memory.graph_docs(inputs, options.seed, working.observer);
                 let work = graph_work(docs.len(), inputs.tokens.len(), &learning);
                 let network = staged(working.observer, Stage::LearningGraph, work, || {
-                    learn_graph(inputs.docs(), &docs, &inputs.tokens, &learning, working.monitor)
+                    learn_graph_on(
+                        working.team,
+                        inputs.docs(),
+                        &docs,
+                        &inputs.tokens,
+                        &learning,
+                        working.monitor,
+                    )
                 })?;
                 Ok(start(network, Some(Learning::learned(learning))))
             }

@@ -34,6 +34,7 @@ use crate::corpus::Docs;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::network::{Graph, Names, Network};
+use crate::ranks::Team;
 use layer::Layer;
 use neighbours::Neighbours;
 use occurrences::Occurrences;
@@ -84,7 +85,19 @@ pub fn learn_graph(
     options: &GraphOptions,
     monitor: &Monitor,
 ) -> Result<Network> {
-    Learner::new(docs, doc_ixs, tokens, options, monitor)?.learn(options, monitor)
+    learn_graph_on(&Team::default(), docs, doc_ixs, tokens, options, monitor)
+}
+
+/// The same on ranks, all of which have the same documents and options.
+pub(crate) fn learn_graph_on(
+    team: &Team,
+    docs: Docs<'_>,
+    doc_ixs: &[u32],
+    tokens: &[String],
+    options: &GraphOptions,
+    monitor: &Monitor,
+) -> Result<Network> {
+    Learner::new(docs, doc_ixs, tokens, options, team, monitor)?.learn(options, monitor)
 }
 
 /// What to say where a graph is learned from documents with unknown tokens; nothing where there are none.
@@ -106,6 +119,7 @@ pub(crate) struct Learner<'a> {
     near: Neighbours,
     cohesive: Neighbours,
     worth: Vec<f32>,
+    team: Team,
 }
 
 /// A clustering of the documents, and the topics that each token is a core of.
@@ -120,6 +134,7 @@ impl<'a> Learner<'a> {
         doc_ixs: &[u32],
         tokens: &'a [String],
         options: &GraphOptions,
+        team: &Team,
         monitor: &Monitor,
     ) -> Result<Self> {
         options.check(tokens)?;
@@ -130,11 +145,11 @@ impl<'a> Learner<'a> {
                 "nothing to learn a graph from: no token occurs in the {n_docs} documents; check the corpus and its vocabulary"
             )));
         }
-        let near = neighbours::neighbours(&token_docs, options.min_support, monitor)?;
+        let near = neighbours::neighbours(&token_docs, options.min_support, team, monitor)?;
         let cohesive = near.cohesive();
         // Frequent tokens count more, but not in proportion.
         let worth = (0..tokens.len()).map(|token| (token_docs.df(token) as f32).ln_1p()).collect();
-        Ok(Self { tokens, token_docs, near, cohesive, worth })
+        Ok(Self { tokens, token_docs, near, cohesive, worth, team: team.clone() })
     }
 
     /// A layer of so many topics, the first of them given by their words.
@@ -142,7 +157,7 @@ impl<'a> Learner<'a> {
         let cores = cores::choose(&self.worth, &self.cohesive, n_topics, anchors);
         let own = cores::by_item(&cores, self.tokens.len());
         let shares = members::members(&self.near, &own, n_topics);
-        let settled = settle::settle(&self.token_docs, &shares, n_topics, anchors, monitor)?;
+        let settled = settle::settle(&self.token_docs, &shares, n_topics, anchors, (&self.team, monitor))?;
         Ok(Clusters { settled, own })
     }
 

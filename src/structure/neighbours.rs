@@ -6,6 +6,7 @@
 use super::occurrences::Occurrences;
 use crate::error::Result;
 use crate::monitor::Monitor;
+use crate::ranks::Team;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -110,16 +111,22 @@ impl Neighbours {
     }
 }
 
-/// Counts and compares; pairs that share fewer than `min_support` documents are left out.
-pub(super) fn neighbours(items: &Occurrences, min_support: u32, monitor: &Monitor) -> Result<Neighbours> {
+/// Counts and compares, of which every rank does a share; pairs that share fewer than `min_support` documents are left out.
+pub(super) fn neighbours(
+    items: &Occurrences,
+    min_support: u32,
+    team: &Team,
+    monitor: &Monitor,
+) -> Result<Neighbours> {
     let n_items = items.n_items();
     let mut rows = Vec::with_capacity(n_items);
     for begin in (0..n_items).step_by(ROWS) {
         monitor.go_on()?;
         let end = (begin + ROWS).min(n_items);
         let row = |counter: &mut Counter, item| counter.row(items, item, min_support);
-        let block = (begin..end).into_par_iter().map_init(|| Counter::new(n_items), row);
-        rows.par_extend(block);
+        rows.extend(team.share(begin..end, |rows| {
+            rows.into_par_iter().map_init(|| Counter::new(n_items), row).collect()
+        })?);
         let share = |row: usize| (items.n_docs() as u64 * row as u64) / n_items as u64;
         monitor.docs_done.fetch_add(share(end) - share(begin), Ordering::Relaxed);
     }

@@ -8,6 +8,7 @@ use super::members::{Shares, Sums};
 use super::occurrences::Occurrences;
 use crate::error::Result;
 use crate::monitor::Monitor;
+use crate::ranks::Team;
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -33,13 +34,14 @@ pub(super) struct Settled {
     pub(super) counts: Vec<Vec<(u32, u32)>>,
 }
 
-/// Settles topics that start with these `shares` in tokens; the tokens in `anchors` stay with their topics, the first ones.
+/// Settles topics that start with these `shares` in tokens; the tokens in `anchors` stay with their topics, the first ones. Every
+/// rank settles a share of the documents.
 pub(super) fn settle(
     items: &Occurrences,
     shares: &[Shares],
     n_topics: usize,
     anchors: &[Vec<u32>],
-    monitor: &Monitor,
+    (team, monitor): (&Team, &Monitor),
 ) -> Result<Settled> {
     let n_docs = items.n_docs().max(1) as f32;
     let idf: Vec<f32> =
@@ -59,8 +61,9 @@ pub(super) fn settle(
             monitor.go_on()?;
             let end = (begin + BLOCK).min(items.n_docs());
             let nearest = |sums: &mut Sums, doc: usize| nearest(items.items(doc), &topics_of, &idf, sums);
-            let docs = (begin..end).into_par_iter().map_init(|| Sums::new(n_topics), nearest);
-            settled.doc_topics.par_extend(docs);
+            settled.doc_topics.extend(team.share(begin..end, |docs| {
+                docs.into_par_iter().map_init(|| Sums::new(n_topics), nearest).collect()
+            })?);
             monitor.docs_done.fetch_add((end - begin) as u64, Ordering::Relaxed);
         }
         settled.count(items);

@@ -7,6 +7,7 @@ use noisyor::capacity::{Chooser, Effort, Shape};
 use noisyor::corpus::{Corpus, align, split};
 use noisyor::estep::{Monitor, cpu::CpuEStep};
 use noisyor::network::{Graph, Network, save};
+use noisyor::ranks::Team;
 use noisyor::rng::{Stream, rng};
 use noisyor::structure::{Anchor, GraphOptions, learn_graph};
 use noisyor::train::{Begin, TrainOptions, train};
@@ -392,8 +393,17 @@ fn a_choice_follows_the_documents_held_out_and_can_be_repeated() {
         let train_docs = options.split(corpus.n_docs()).train;
         let (given, options, monitor) = (&given, &options, &monitor);
         let (tokens, train_docs) = (tokens.as_slice(), train_docs.as_slice());
-        let chooser =
-            Chooser { docs, tokens, train_docs, graph_docs: train_docs, given, options, effort, monitor };
+        let chooser = Chooser {
+            docs,
+            tokens,
+            train_docs,
+            graph_docs: train_docs,
+            given,
+            options,
+            effort,
+            team: &Team::default(),
+            monitor,
+        };
         let mut n_told = 0;
         let chosen = chooser.choose(&mut CpuEStep::new(), &mut |_| n_told += 1).unwrap();
         assert_eq!(n_told, chosen.trials.len());

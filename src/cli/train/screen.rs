@@ -6,7 +6,7 @@ use crate::cli::common::tell;
 use crate::cli::progress::Progress;
 use noisyor::baseline::Evaluation;
 use noisyor::estep::Monitor;
-use noisyor::run::{LearnedGraph, Learning, Level, Observer, Stage, Warner};
+use noisyor::run::{LearnedGraph, Learning, Level, Observer, OnRanks, Stage, Warner};
 use noisyor::train::{BatchSize, Event, TrainOptions};
 use std::sync::Arc;
 
@@ -79,6 +79,12 @@ impl Observer for Screen<'_> {
             (Event::Refined { stage, n_edges }, Some(watching)) => watching.refined(*stage, *n_edges),
             (Event::Evaluated { metrics, .. }, Some(watching)) => watching.evaluated(metrics),
             (_, None) => {}
+        }
+    }
+
+    fn communicates(&mut self, cost: &OnRanks) {
+        if let Some(watching) = &self.watching {
+            watching.communicates(cost);
         }
     }
 

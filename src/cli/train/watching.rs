@@ -4,6 +4,7 @@ use crate::cli::Common;
 use crate::cli::figures::{grouped, metrics_line, short_time};
 use crate::cli::progress::{Pace, Progress};
 use noisyor::estep::Monitor;
+use noisyor::run::OnRanks;
 use noisyor::train::{Event, Metrics, RefineStage, State, TrainOptions};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,6 +29,8 @@ struct Status {
     change: Option<f64>,
     /// Whether it may end before its last epoch.
     may_stop: bool,
+    /// The share of the time in which ranks wait for each other.
+    waiting: Option<f64>,
 }
 
 impl Watching {
@@ -97,6 +100,22 @@ impl Watching {
         }
     }
 
+    /// Takes over what ranks spend on communication.
+    pub(super) fn communicates(&self, cost: &OnRanks) {
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.waiting = Some(cost.waiting_share);
+        drop(status);
+        if self.verbose {
+            self.progress.line(&format!(
+                "{} ranks: each sends {:.3} MB a step, sums are on their way for {:.4} s of it; {:.1} % of the time nothing is computed",
+                cost.ranks,
+                cost.sent_bytes_per_step / 1e6,
+                cost.communication_s_per_step,
+                100.0 * cost.waiting_share
+            ));
+        }
+    }
+
     /// Prints a change of the graph.
     pub(super) fn refined(&self, stage: RefineStage, n_edges: usize) {
         let stage = match stage {
@@ -138,6 +157,7 @@ impl Status {
             (4, self.change.map(|change| format!("({change:+.4})"))),
             (5, pace.rate.map(|rate| format!("{} documents/s", grouped(rate)))),
             (2, left),
+            (6, self.waiting.map(|share| format!("{:.0} % waiting for ranks", 100.0 * share))),
         ];
         let between = if narrow { " " } else { "  " };
         let text = |parts: &[(u8, Option<String>)]| {
@@ -162,6 +182,9 @@ impl Status {
         if let Some(rate) = pace.rate {
             line += &format!(", {rate:.0} documents/s");
         }
+        if let Some(share) = self.waiting {
+            line += &format!(", {:.0} % of the time waiting for ranks", 100.0 * share);
+        }
         if let Some(left) = pace.seconds_left {
             let most = if self.may_stop { "at most " } else { "" };
             line += &format!(", {most}{} left", short_time(left));
@@ -176,7 +199,7 @@ mod tests {
 
     fn status() -> Status {
         let (train, valid, change) = (Some(-14.50123), Some(-14.4), Some(0.01));
-        Status { epoch: 3.42, n_epochs: 40.0, step: 34, train, valid, change, may_stop: true }
+        Status { epoch: 3.42, n_epochs: 40.0, step: 34, train, valid, change, may_stop: true, waiting: None }
     }
 
     #[test]
@@ -203,6 +226,8 @@ mod tests {
         let status = Status { n_epochs: 2.0, ..Status::default() };
         assert_eq!(status.live(&pace, 80), "epoch 0.0/2  step 0");
         assert_eq!(status.plain(&pace), "training: epoch 0.00 of 2, step 0");
+        let on_ranks = Status { n_epochs: 2.0, waiting: Some(0.031), ..Status::default() };
+        assert_eq!(on_ranks.live(&pace, 80), "epoch 0.0/2  step 0  3 % waiting for ranks");
         let pace = Pace { rate: Some(10.0), seconds_left: Some(5.0) };
         assert_eq!(status.live(&pace, 80), "epoch 0.0/2  step 0  10 documents/s  5s left");
     }
