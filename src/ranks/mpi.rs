@@ -567,7 +567,7 @@ impl Courier {
             // Of a rank that is lost the launcher may not know yet.
             let has_left = self.leaving.is_some() && status != LOST;
             if is_first && (has_left || is_over) || is_late {
-                if self.leaving.is_none() || !is_first {
+                if is_first && self.leaving.is_none() {
                     (self.shared.last_words)(&text);
                 }
                 let status = i32::from(self.leaving.unwrap_or(RANK_STATUS));
