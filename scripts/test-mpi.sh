@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ranks of MPI: training and inference on 1, 2, 3 and 4 ranks have the bytes of one process; ranks are killed, stopped and cut off, and
 # the job ends within 30 seconds and goes on with another number of ranks. Status 1 if anything failed.
-#   scripts/test-mpi.sh [KILLS] [SEED]      20 and 0: about ten minutes on two cores, building included
+#   scripts/test-mpi.sh [KILLS] [SEED] [PART...]      20, 0, and same lost mpich hosts
 # Installs Open MPI and MPICH where they are missing (Debian, Ubuntu). Several hosts are network namespaces, which need root. Works in
 # target/mpi; what failed stays there.
 set -euo pipefail
@@ -34,4 +34,4 @@ build plain cli
 MPICC=mpicc.openmpi build openmpi cli,mpi
 MPICC=mpicc.mpich build mpich cli,mpi
 
-exec python3 -B scripts/mpi "$target/noisyor-openmpi" "$target/noisyor-mpich" "$target/noisyor-plain" "${1:-20}" "${2:-0}"
+exec python3 -B scripts/mpi "$target/noisyor-openmpi" "$target/noisyor-mpich" "$target/noisyor-plain" "${1:-20}" "${2:-0}" "${@:3}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TIMES = {"seconds", "docs_per_s", "edges_per_s"}
+ON_RANKS = {"ranks", "sent_bytes_per_step", "communication_s_per_step", "waiting_share"}  # what their communication costs
 TOO_LONG = 300  # seconds: a run that takes longer hangs
 
 
@@ -154,7 +155,7 @@ def aside(run):
 
 def metrics(run):
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in row.items() if key not in TIMES} for row in rows]
+    return [{key: value for key, value in row.items() if key not in TIMES | ON_RANKS} for row in rows]
 
 
 def checkpoints(run):

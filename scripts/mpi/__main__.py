@@ -1,4 +1,7 @@
-"""Trains and infers on ranks of MPI; the parts are in same.py and lost.py. Called by scripts/test-mpi.sh."""
+"""Trains and infers on ranks of MPI; the parts are in same.py and lost.py. Called by scripts/test-mpi.sh.
+
+OPENMPI MPICH PLAIN KILLS SEED [PART...]: the program with either MPI and with none, kills, and what to run of same, lost, mpich and hosts.
+"""
 import os
 import subprocess
 import sys
@@ -17,8 +20,8 @@ work = suite.work.resolve()
 subprocess.run([plain, "synth", "--preset", "tiny", "--docs", "6000", "-o", work / "tiny", "-q"], check=True)
 corpus = work / "tiny" / "corpus.svm"
 
-FLAT = Kind("flat", f"{corpus} --topics 12 --epochs 6 --batch 500 --valid 0.2 --seed 1")
-DEEP = Kind("two layers, refined", f"{corpus} --topics 12,4 --max-edges 120 --refine --epochs 4 --batch 1000 --valid 0.2 --seed 2")
+FLAT = Kind("flat", f"{corpus} --topics 12 --epochs 30 --batch 500 --valid 0.2 --seed 1")
+DEEP = Kind("two layers, refined", f"{corpus} --topics 12,4 --max-edges 120 --refine --epochs 6 --batch 1000 --valid 0.2 --seed 2")
 CHOSEN = Kind("size chosen", "--epochs 2 --test 0.2")
 by_openmpi, by_mpich = Launcher("openmpi", openmpi), Launcher("mpich", mpich)
 
@@ -32,8 +35,7 @@ def part(name, run):
 
 def same_bytes():
     same.has_no_feature(suite, plain, by_openmpi)
-    for kind in [FLAT, DEEP, CHOSEN]:
-        references[kind] = undisturbed(suite, kind)
+    for kind in references:
         same.trains_the_same(suite, by_openmpi, kind, references[kind], [4, 2] if kind == CHOSEN else same.SIZES)
     model = suite.folder("model")
     suite.run(*suite.train(FLAT, model))
@@ -65,11 +67,10 @@ def across_hosts():
         lost.cut_off(suite, by_openmpi, FLAT, references[FLAT], hosts)
 
 
-references = {}
-part("the same bytes", same_bytes)
-part("lost ranks", lost_ranks)
-part("MPICH", other_mpi)
-part("several hosts", across_hosts)
+PARTS = {"same": same_bytes, "lost": lost_ranks, "mpich": other_mpi, "hosts": across_hosts}
+references = {kind: undisturbed(suite, kind) for kind in [FLAT, DEEP, CHOSEN]}
+for name in sys.argv[6:] or PARTS:
+    part(name, PARTS[name])
 
 for what, text in suite.notes.items():
     print(f"{what}: {text}")

@@ -1,8 +1,5 @@
 """What ranks compute has the bytes of one process; what does not fit together is refused."""
 import gzip
-import json
-
-from runs import metrics
 
 SIZES = [1, 2, 3, 4]
 
@@ -85,10 +82,3 @@ def has_no_feature(suite, plain, launcher):
     suite.noisyor = suite_noisyor
     fine = ended.status == 2 and "without the feature mpi" in ended.text and not run.exists()
     suite.check("refused: a program without MPI", None if fine else str(ended))
-
-
-def communication(suite, run, what):
-    """Figures of a run on ranks."""
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    suite.note(what, str({key: value for key, value in rows[-1].items() if "mpi" in key or "rank" in key}))
-    return metrics(run)

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use {
     noisyor::ranks::{Member, MpiRanks, Ranks},
     std::io::Write,
+    std::time::Duration,
 };
 
 /// Variables in which launchers tell a process its rank, and how many there are: Open MPI; MPICH and Intel MPI; MVAPICH; SLURM.
@@ -157,13 +158,17 @@ pub(crate) fn stops(monitor: &Arc<Monitor>) {
     }
 }
 
+/// Ranks that stop together do so within this time.
+#[cfg(feature = "mpi")]
+const TOGETHER: Duration = Duration::from_secs(3);
+
 /// How the command ended for the whole job: well if it did for all ranks.
 #[cfg(feature = "mpi")]
 pub(crate) fn finish(result: Result<()>) -> Result<()> {
     let Some(ranks) = RANKS.get() else { return result };
     match result {
-        Ok(()) => Ok(ranks.end()?),
-        Err(error) if crate::is_broken_pipe(&error) => Ok(ranks.end()?),
+        Ok(()) => Ok(ranks.end_within(Duration::MAX).map(drop)?),
+        Err(error) if crate::is_broken_pipe(&error) => Ok(ranks.end_within(Duration::MAX).map(drop)?),
         Err(error) => {
             let of_this_rank = match error.downcast_ref::<Error>() {
                 Some(Error::Rank(_)) => return Err(error),
@@ -171,6 +176,8 @@ pub(crate) fn finish(result: Result<()>) -> Result<()> {
                 Some(Error::Interrupted) if ranks.failure().is_some() => {
                     return Err(ranks.failure().map_or(error, Into::into));
                 }
+                // Where all stop together, as in training, there is nobody to tell.
+                Some(Error::Interrupted) if ranks.end_within(TOGETHER)? => return Err(error),
                 Some(known) => known,
                 None => &Error::Usage(error.to_string()),
             };

@@ -9,7 +9,7 @@ use super::watch::{Limit, SILENCE, Watch};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use ferrompi::{Communicator, Mpi, ReduceOp, Request, Source, Tag, ThreadLevel, scope};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -88,6 +88,8 @@ struct Shared {
     members: Vec<Member>,
     failure: Mutex<Option<Failure>>,
     monitors: Mutex<Vec<Arc<Monitor>>>,
+    /// Whether MPI has ended, with all ranks.
+    has_ended: AtomicBool,
     /// Prints a message; the process ends after it.
     last_words: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -138,6 +140,7 @@ impl MpiRanks {
                 members,
                 failure: Mutex::default(),
                 monitors: Mutex::default(),
+                has_ended: AtomicBool::new(false),
                 last_words,
             });
             let of_limit = Arc::clone(&shared);
@@ -165,6 +168,7 @@ impl MpiRanks {
             courier.limit.set(Some(Instant::now() + STUCK));
             drop(mpi);
             courier.limit.set(None);
+            courier.shared.has_ended.store(true, Ordering::SeqCst);
             if let Some(done) = courier.done {
                 let _ = done.send(());
             }
@@ -187,14 +191,14 @@ impl MpiRanks {
         }
     }
 
-    /// Ends the job with all ranks, once all have done their work.
+    /// Ends MPI with all ranks, once all have done their work; false where one has more to do after so long.
     ///
     /// # Errors
     /// [`Error::Rank`] where one has failed or is lost.
-    pub fn end(&self) -> Result<()> {
+    pub fn end_within(&self, limit: Duration) -> Result<bool> {
         let (done, all_done) = sync_channel(1);
         self.say(Say::Done(done));
-        self.wait_for(&all_done)
+        self.wait_for(&all_done, limit).map(|answer| answer.is_some())
     }
 
     /// Why the job cannot go on, if it cannot.
@@ -202,12 +206,12 @@ impl MpiRanks {
         self.shared.failure().map(|failure| failure.error())
     }
 
-    /// Ends this process and the job, which cannot go on, with this exit status.
-    pub fn leave(&self, status: u8) -> ! {
+    /// Ends this process and the job, which cannot go on, with this exit status. Returns where MPI has ended.
+    pub fn leave(&self, status: u8) {
         self.say(Say::Leaving(status));
-        loop {
+        while !self.shared.has_ended.load(Ordering::SeqCst) {
             // The courier ends the process.
-            std::thread::sleep(STUCK);
+            std::thread::sleep(LOOK);
         }
     }
 
@@ -215,24 +219,25 @@ impl MpiRanks {
         let _ = self.says.lock().unwrap_or_else(|e| e.into_inner()).send(say);
     }
 
-    fn ask(&self, ask: Ask) {
-        let _ = self.asks.lock().unwrap_or_else(|e| e.into_inner()).send(ask);
-    }
-
-    /// The courier's answer. It does not answer once the job cannot go on.
-    fn wait_for<T>(&self, answer: &Receiver<T>) -> Result<T> {
-        loop {
+    /// The courier's answer, if it comes so soon. It does not answer once the job cannot go on.
+    fn wait_for<T>(&self, answer: &Receiver<T>, limit: Duration) -> Result<Option<T>> {
+        let begun = Instant::now();
+        while begun.elapsed() < limit {
             match answer.recv_timeout(LOOK) {
-                Ok(answer) => return Ok(answer),
-                Err(RecvTimeoutError::Timeout) => match self.failure() {
-                    Some(error) => return Err(error),
-                    None => continue,
-                },
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::Rank("MPI has ended".into()));
-                }
+                Ok(answer) => return Ok(Some(answer)),
+                Err(RecvTimeoutError::Timeout) => self.failure().map_or(Ok(()), Err)?,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Rank("MPI has ended".into())),
             }
         }
+        Ok(None)
+    }
+
+    /// What comes of a collective call, however long it takes.
+    fn answer_of<T>(&self, call: impl FnOnce(SyncSender<T>) -> Ask) -> Result<T> {
+        let (answer, answered) = sync_channel(1);
+        let _ = self.asks.lock().unwrap_or_else(|e| e.into_inner()).send(call(answer));
+        let answer = self.wait_for(&answered, Duration::MAX)?;
+        answer.ok_or_else(|| Error::Rank("MPI does not answer".into()))
     }
 }
 
@@ -255,16 +260,13 @@ impl Ranks for MpiRanks {
     }
 
     fn sum(&self, numbers: &mut [i64]) -> Result<()> {
-        let (answer, answered) = sync_channel(1);
-        self.ask(Ask::Sum(numbers.to_vec(), answer));
-        numbers.copy_from_slice(&self.wait_for(&answered)?);
+        let sums = self.answer_of(|answer| Ask::Sum(numbers.to_vec(), answer))?;
+        numbers.copy_from_slice(&sums);
         Ok(())
     }
 
     fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let (answer, answered) = sync_channel(1);
-        self.ask(Ask::Gather(bytes.to_vec(), answer));
-        self.wait_for(&answered)
+        self.answer_of(|answer| Ask::Gather(bytes.to_vec(), answer))
     }
 
     fn fail(&self, error: &Error) {
@@ -565,7 +567,7 @@ impl Courier {
             // Of a rank that is lost the launcher may not know yet.
             let has_left = self.leaving.is_some() && status != LOST;
             if is_first && (has_left || is_over) || is_late {
-                if self.leaving.is_none() || !is_first {
+                if is_first && self.leaving.is_none() {
                     (self.shared.last_words)(&text);
                 }
                 let status = i32::from(self.leaving.unwrap_or(RANK_STATUS));
