@@ -58,7 +58,14 @@ pub(super) fn share(
             Ok(())
         };
         let own = begin_of(team.rank())..begin_of(team.rank() + 1);
-        let stats = task.run_range(own, estep, Some(&mut sink))?;
+        let stats = match task.run_range(own, estep, Some(&mut sink)) {
+            Ok(stats) => stats,
+            Err(error) => {
+                // What all ranks have done is not lost.
+                before.map_or(Ok(()), land)?;
+                return Err(error);
+            }
+        };
         let mut bytes = postcard::to_allocvec(&stats).map_err(|e| Error::Rank(e.to_string()))?;
         bytes.extend(records.to_bytes());
         if let Some(before) = before.replace(team.start_gather(bytes)) {

@@ -70,7 +70,7 @@ impl Sampling<'_> {
     }
 
     /// Units of sums do not depend on the bound.
-    fn params(&self) -> Result<Params> {
+    pub(crate) fn params(&self) -> Result<Params> {
         Params::derive(self.graph, self.weights, Bound::Full)
     }
 

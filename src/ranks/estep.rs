@@ -10,12 +10,13 @@ use super::team::{Calling, Team};
 use crate::batch::BLOCK_DOCS;
 use crate::corpus::Item;
 use crate::error::{Error, Result};
-use crate::estep::{DocResults, EStep, EStepOptions, OnLists, Scale, Sink, Stats, Sums, Work};
+use crate::estep::{DocResults, EStep, EStepOptions, OnLists, Params, Scale, Sink, Stats, Sums, Work};
 use crate::mcmc::Sampling;
 use crate::monitor::Monitor;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use twox_hash::XxHash3_64;
 
 /// A piece of a rank's share has so many documents, at least: sums are as large for few documents as for many.
 const PIECE_DOCS: usize = 4096;
@@ -97,9 +98,7 @@ impl RankedEStep {
             Err(Error::Interrupted) => (Sums::new(work.graph, work.gradients, scale), 1),
             Err(error) => return Err(error),
         };
-        let mut numbers = sums.numbers();
-        numbers.push(stops);
-        let sums = team.start_sum(numbers);
+        let sums = team.start_sum(told(sums.numbers(), stops, mark(work.params)));
         let results = keeps.then(|| team.start_gather(results.to_bytes()));
         let n_own = if stops == 0 { items.iter().map(|item| u64::from(item.count)).sum() } else { 0 };
         Ok(Coming { piece, sums, results, n_own })
@@ -117,8 +116,9 @@ impl EStep for RankedEStep {
         let keeps = sink.is_some();
         let mut all = Sums::new(work.graph, work.gradients, scale);
         let mut of_piece = all.clone();
+        let mark = mark(work.params);
         let mut land = |coming: Coming<'_>| -> Result<()> {
-            of_piece.set(&landed(coming.sums, work.monitor)?);
+            of_piece.set(&landed(team, coming.sums, work.monitor, mark)?);
             all.merge(&of_piece);
             let others = of_piece.n_docs().saturating_sub(coming.n_own);
             own.docs_done.fetch_add(others, Ordering::Relaxed);
@@ -155,12 +155,11 @@ impl EStep for RankedEStep {
             Err(Error::Interrupted) => (sums.clone(), OnLists::default(), 1),
             Err(error) => return Err(error),
         };
-        let mut numbers = sums_here.numbers();
-        numbers.push(stops);
-        let coming = team.start_sum(numbers);
+        let mark = mark(&sampling.params()?);
+        let coming = team.start_sum(told(sums_here.numbers(), stops, mark));
         let ends = postcard::to_allocvec(&ends).map_err(|e| Error::Rank(e.to_string()))?;
         let all_ends = team.start_gather(ends);
-        sums.set(&landed(coming, sampling.monitor)?);
+        sums.set(&landed(team, coming, sampling.monitor, mark)?);
         let mut ends = OnLists::default();
         for (rank, bytes) in all_ends.wait()?.iter().enumerate() {
             let of_rank: OnLists = postcard::from_bytes(bytes).map_err(|_| out_of_step(team, rank))?;
@@ -174,10 +173,28 @@ impl EStep for RankedEStep {
     }
 }
 
-/// Sums of all ranks; an error where one of them was asked to stop, which all hear of with the same sums.
-fn landed(coming: Calling<'_, Vec<i64>>, monitor: &Monitor) -> Result<Vec<i64>> {
+/// A number that tells whether ranks have the same parameters.
+fn mark(params: &Params) -> i64 {
+    let hash = |numbers: &[f32]| XxHash3_64::oneshot(bytemuck::cast_slice(numbers));
+    (hash(&params.edge) ^ hash(&params.slope).rotate_left(1) ^ hash(&params.bias).rotate_left(2)) as i64
+}
+
+/// Numbers to be added up, whether this rank was asked to stop, and its mark.
+fn told(mut numbers: Vec<i64>, stops: i64, mark: i64) -> Vec<i64> {
+    numbers.extend([stops, mark]);
+    numbers
+}
+
+/// Sums of all ranks; an error where one of them was asked to stop, which all hear of with the same sums, or where weights differ. All ranks
+/// compute them alike; but machines of different kinds may have different exponentials.
+fn landed(team: &Team, coming: Calling<'_, Vec<i64>>, monitor: &Monitor, mark: i64) -> Result<Vec<i64>> {
     let mut numbers = coming.wait()?;
-    if numbers.pop() != Some(0) {
+    let (marks, stops) = (numbers.pop(), numbers.pop());
+    if marks != Some(mark.wrapping_mul(team.size() as i64)) {
+        let message = "ranks have come to different weights, so their machines do not compute alike; use machines of one kind";
+        return Err(Error::Rank(message.into()));
+    }
+    if stops != Some(0) {
         monitor.stop.store(true, Ordering::Relaxed);
         return Err(Error::Interrupted);
     }
