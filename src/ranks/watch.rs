@@ -134,7 +134,9 @@ mod tests {
     #[test]
     fn a_limit_that_has_passed_ends_the_process() {
         let (ended, end) = channel();
-        let limit = Limit::start(move || drop(ended.send(())));
+        let limit = Limit::start(move || {
+            let _ = ended.send(());
+        });
         limit.set(Some(Instant::now()));
         end.recv_timeout(Duration::from_secs(20)).expect("the limit has passed");
         limit.set(None);
