@@ -37,7 +37,11 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
         return Err(Error::input(path, None, format!("there is no memory for its {size} bytes")));
     }
     // A pipe does not tell its length, and a file may grow.
-    File::open(path).map_err(failed)?.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    File::open(path)
+        .map_err(failed)?
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > limit {
         return Err(too_large(format!("more than {limit}")));
     }
