@@ -294,7 +294,7 @@ fn start(size: usize) -> Result<(Mpi, Vec<Member>)> {
     if world.size() as usize != size {
         let message = format!(
             "the launcher has started {size} processes, but MPI knows of {}: they are of different MPIs; start noisyor by the \
-             launcher of the MPI that it was built with (under SLURM, srun with the right --mpi)",
+             launcher of the MPI that it was built with (under SLURM, by srun with the kind of that MPI)",
             world.size()
         );
         return Err(Error::Usage(message));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const BEAT: Duration = Duration::from_secs(1);
 
 /// A rank that is not heard for so long is lost.
-pub(super) const SILENCE: Duration = Duration::from_secs(12);
+pub(super) const SILENCE: Duration = Duration::from_secs(10);
 
 /// When the other ranks were heard.
 pub(super) struct Watch {
