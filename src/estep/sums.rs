@@ -160,7 +160,7 @@ impl Rounding {
     #[inline(always)]
     fn fixed(&mut self, sum: f64, units: f64) -> i64 {
         let sum = sum * units;
-        if !(sum.abs() <= self.most) {
+        if sum.is_nan() || sum.abs() > self.most {
             self.worst = Some(sum / units);
         }
         // Half away from zero, as `round` does, which is a call where the processor has no instruction for it.
@@ -246,7 +246,7 @@ impl Sums {
     /// [`Error::Numeric`] where the bound is not a number, or beyond all bounds.
     pub fn add_totals(&mut self, block: &Stats) -> Result<()> {
         let bound = block.elbo_sum;
-        if !(bound.abs() <= MAX_BOUND * block.n_docs) {
+        if bound.is_nan() || bound.abs() > MAX_BOUND * block.n_docs {
             return Err(Error::Numeric(format!(
                 "the bound of {} documents is {bound}: a weight or q is out of range; lower `rate` or `cap`, or raise `floor`",
                 block.n_docs
@@ -355,8 +355,8 @@ mod tests {
     /// A block with this share of the most that its documents can add up to, everywhere.
     fn block(graph: &Graph, params: &Params, n_docs: f64, share: f64) -> BlockSums {
         let most = n_docs * share;
-        let mut block = BlockSums::default();
-        block.totals = Stats { n_docs, elbo_sum: -most * 1e3, n_items: 1, ..Stats::default() };
+        let totals = Stats { n_docs, elbo_sum: -most * 1e3, n_items: 1, ..Stats::default() };
+        let mut block = BlockSums { totals, ..BlockSums::default() };
         for node in 0..graph.n_nodes() {
             let limit = 1.0 + f64::from(params.slope[node]);
             block.nodes.push(node as u32);

@@ -31,6 +31,13 @@ struct Round {
     failed: Option<Option<String>>,
 }
 
+impl Round {
+    fn error(&self) -> Option<Error> {
+        let message = self.failed.as_ref()?;
+        Some(message.as_ref().map_or(Error::Interrupted, |message| Error::Rank(message.clone())))
+    }
+}
+
 impl ThreadRanks {
     /// So many ranks, one for each thread.
     pub fn new(size: usize) -> Vec<Self> {
@@ -38,21 +45,24 @@ impl ThreadRanks {
         (0..size).map(|rank| Self { rank, size, shared: Arc::clone(&shared) }).collect()
     }
 
-    /// Waits until there is nothing to wait for, or a rank has failed.
-    fn wait_while(&self, waits: impl Fn(&Round) -> bool) -> Result<MutexGuard<'_, Round>> {
+    /// Waits until something is so; an error if it is not, and a rank has failed.
+    fn wait_until(&self, is_done: impl Fn(&Round) -> bool) -> Result<MutexGuard<'_, Round>> {
         let round = self.shared.round.lock().unwrap_or_else(|e| e.into_inner());
-        let waits = |round: &mut Round| round.failed.is_none() && waits(round);
+        let waits = |round: &mut Round| round.failed.is_none() && !is_done(round);
         let round = self.shared.changed.wait_while(round, waits).unwrap_or_else(|e| e.into_inner());
-        match &round.failed {
-            Some(Some(message)) => Err(Error::Rank(message.clone())),
-            Some(None) => Err(Error::Interrupted),
+        // What all have given is there for all, whatever one of them did with it.
+        match round.error().filter(|_| !is_done(&round)) {
+            Some(error) => Err(error),
             None => Ok(round),
         }
     }
 
     fn exchange(&self, bytes: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>> {
         // The round before may not be taken by all.
-        let mut round = self.wait_while(|round| round.n_to_take > 0)?;
+        let mut round = self.wait_until(|round| round.n_to_take == 0)?;
+        if let Some(error) = round.error() {
+            return Err(error);
+        }
         round.given.resize(self.size, Vec::new());
         round.given[self.rank] = bytes;
         round.n_given += 1;
@@ -62,7 +72,7 @@ impl ThreadRanks {
             self.shared.changed.notify_all();
         }
         drop(round);
-        let mut round = self.wait_while(|round| round.n_to_take == 0)?;
+        let mut round = self.wait_until(|round| round.n_to_take > 0)?;
         round.n_to_take -= 1;
         if round.n_to_take == 0 {
             self.shared.changed.notify_all();
@@ -106,13 +116,30 @@ impl Ranks for ThreadRanks {
     }
 }
 
+/// Tells the others when its thread panics: they would wait for it.
+struct Watch(ThreadRanks);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(&Error::Rank("it panicked".into()));
+        }
+    }
+}
+
 /// Runs the same on so many ranks, each a thread; what they return, in the order of the ranks.
 ///
 /// # Panics
 /// Where one of them does.
 pub fn on_threads<T: Send>(size: usize, run: impl Fn(Team) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
-        let start = |ranks: ThreadRanks| scope.spawn(|| run(Team::of(Arc::new(ranks))));
+        let run = &run;
+        let start = |ranks: ThreadRanks| {
+            scope.spawn(move || {
+                let _watch = Watch(ranks.clone());
+                run(Team::of(Arc::new(ranks)))
+            })
+        };
         let threads: Vec<_> = ThreadRanks::new(size).into_iter().map(start).collect();
         threads.into_iter().map(|thread| thread.join().expect("a rank panicked")).collect()
     })
