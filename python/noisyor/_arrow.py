@@ -1,0 +1,203 @@
+"""Documents in a column of an Arrow table, inferred batch by batch: what `noisyor.spark` and `noisyor.ray` share.
+
+A row is a document. Out come the columns that are kept, `elbo` (the document's bound) and `topics`, strongest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+import scipy.sparse as sp
+
+from . import Corpus, Inference, InputError, Model, UsageError
+
+TOPICS = pa.list_(pa.struct([("topic", pa.string()), ("q", pa.float32())]))
+ADDED = ("elbo", "topics")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is the same for all batches. It travels to the workers without the model."""
+
+    column: str
+    keep: tuple[str, ...]
+    threshold: float
+    bound: str
+    vocabulary: tuple[str, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[str],
+        column: str,
+        keep: Sequence[str] | None,
+        threshold: float,
+        bound: str,
+        vocabulary: Sequence[str] | None,
+    ) -> Task:
+        """Checks names before anything runs on a cluster. Without `keep` all columns but the documents are kept."""
+        kept = tuple(name for name in columns if name != column) if keep is None else tuple(keep)
+        for name in (column, *kept):
+            if name not in columns:
+                raise UsageError(f"there is no column {name!r}; there are {', '.join(map(repr, columns))}")
+        for name in ADDED:
+            if name in kept:
+                raise UsageError(f"the result has a column {name!r} of its own; rename it, or leave it out of `keep`")
+        return cls(column, kept, threshold, bound, None if vocabulary is None else tuple(vocabulary))
+
+    def schema(self, given: pa.Schema) -> pa.Schema:
+        """The schema of the result, also where there are no rows."""
+        kept = [given.field(name) for name in self.keep]
+        return pa.schema([*kept, pa.field("elbo", pa.float64()), pa.field("topics", TOPICS)])
+
+
+class Worker:
+    """A model in the process of a worker."""
+
+    def __init__(self, model: bytes, task: Task, n_jobs: int) -> None:
+        self.model = Model.from_bytes(model)
+        self.topic_names = pa.array(self.model.topic_names, pa.string())
+        self.task, self.n_jobs = task, n_jobs
+
+    def infer(self, table: pa.Table) -> pa.Table:
+        """The topics of a batch. Documents do not depend on each other, so batches of any size give the same."""
+        task = self.task
+        schema = task.schema(table.schema)
+        if table.num_rows == 0:
+            return schema.empty_table()
+        documents = Column(table, task).documents(len(self.model.token_names))
+        inference = self.model.infer(documents, threshold=task.threshold, bound=task.bound, n_jobs=self.n_jobs)
+        kept = [table.column(name) for name in task.keep]
+        return pa.Table.from_arrays([*kept, pa.array(inference.elbo), self.topics(inference)], schema=schema)
+
+    def topics(self, inference: Inference) -> pa.Array:
+        """Strongest first, as in the outputs of `noisyor infer`."""
+        docs = np.repeat(np.arange(len(inference.elbo)), np.diff(inference.indptr))
+        order = np.lexsort((inference.indices, -inference.q, docs))
+        names = self.topic_names.take(pa.array(inference.indices[order]))
+        pairs = pa.StructArray.from_arrays([names, pa.array(inference.q[order])], fields=list(TOPICS.value_type))
+        return pa.ListArray.from_arrays(pa.array(inference.indptr, pa.int32()), pairs, type=TOPICS)
+
+
+class Column:
+    """The documents of a batch: text, lists of tokens, lists of token numbers, or sparse or dense vectors."""
+
+    def __init__(self, table: pa.Table, task: Task) -> None:
+        self.table, self.task = table, task
+
+    @cached_property
+    def array(self) -> pa.Array:
+        array = self.table.column(self.task.column).combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks)
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        return array.dictionary_decode() if types.is_dictionary(array.type) else array
+
+    def fault(self, row: int, what: str) -> InputError:
+        values = [f"{name} {self.table.column(name)[row].as_py()!r}" for name in self.task.keep]
+        where = f"row {row} of a batch" + (f" ({', '.join(values)})" if values else "")
+        return InputError(f"column {self.task.column!r}, {where}: {what}")
+
+    def documents(self, n_tokens: int) -> list[str] | list[list[str]] | sp.csr_matrix | Corpus:
+        """Null is a document without words."""
+        kind = self.array.type
+        if is_text(kind):
+            return self.array.fill_null("").to_pylist()
+        if is_list(kind) and is_text(kind.value_type):
+            return [[token for token in row or () if token is not None] for row in self.array.to_pylist()]
+        matrix = self.matrix(n_tokens if self.task.vocabulary is None else len(self.task.vocabulary))
+        if self.task.vocabulary is None:
+            return matrix
+        return Corpus.from_csr(matrix, names=list(self.task.vocabulary))
+
+    def matrix(self, width: int) -> sp.csr_matrix:
+        """A row per document; values above zero mean present."""
+        kind, indices, values = self.array.type, None, None
+        if types.is_struct(kind) and kind.get_field_index("indices") >= 0:
+            indices = pc.struct_field(self.array, "indices")
+            self.check_sizes(width)
+            if kind.get_field_index("values") >= 0:
+                values = pc.struct_field(self.array, "values")
+        elif is_list(kind) and types.is_integer(kind.value_type):
+            indices = self.array
+        elif is_list(kind) and types.is_floating(kind.value_type):
+            values = self.array
+        else:
+            raise InputError(
+                f"column {self.task.column!r} holds {kind}; documents are text, lists of tokens, lists of token numbers, "
+                "or vectors: structs with `indices`, and `values` or not, or lists of floats"
+            )
+        return self.rows(width, indices, values)
+
+    def check_sizes(self, width: int) -> None:
+        if self.array.type.get_field_index("size") < 0:
+            return
+        sizes = pc.struct_field(self.array, "size")  # null in dense vectors
+        self.check(
+            pc.not_equal(sizes, width),
+            lambda row: f"a vector of size {sizes[row].as_py()}, but there are {width} tokens; {self.remedy()}",
+        )
+
+    def rows(self, width: int, indices: pa.Array | None, values: pa.Array | None) -> sp.csr_matrix:
+        """Rows with indices are sparse, the others dense."""
+        lists = values if values is not None else indices
+        assert lists is not None
+        lengths = list_lengths(lists)
+        doc = np.repeat(np.arange(len(lists)), lengths)
+        index = np.arange(len(doc)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        if indices is not None:
+            sparse = np.asarray(indices.is_valid())
+            self.check(
+                sparse & (list_lengths(indices) != lengths), lambda row: "there are not as many values as indices"
+            )
+            given = pc.list_flatten(indices)
+            index[sparse[doc]] = self.numbers(given, doc[sparse[doc]])
+        outside = (index < 0) | (index >= width)
+        if outside.any():
+            at = int(np.argmax(outside))
+            raise self.fault(doc[at], f"index {index[at]}, but there are {width} tokens, from 0; {self.remedy()}")
+        present = np.ones(len(doc), bool)
+        if values is not None:
+            present = self.numbers(pc.list_flatten(values), doc) > 0
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(doc[present], minlength=len(lists)))])
+        matrix = sp.csr_matrix((np.ones(present.sum(), np.int8), index[present], indptr), shape=(len(lists), width))
+        matrix.sum_duplicates()
+        return matrix
+
+    def numbers(self, flat: pa.Array, doc: np.ndarray) -> np.ndarray:
+        """Numbers of vectors, of which none may be missing."""
+        missing = np.asarray(flat.is_null(nan_is_null=True))
+        if missing.any():
+            raise self.fault(doc[np.argmax(missing)], "a number is missing")
+        return flat.to_numpy(zero_copy_only=False)
+
+    def check(self, faulty: pa.Array | np.ndarray, what: Callable[[int], str]) -> None:
+        if isinstance(faulty, pa.Array):
+            faulty = np.asarray(faulty.fill_null(False))
+        if faulty.any():
+            row = int(np.argmax(faulty))
+            raise self.fault(row, what(row))
+
+    def remedy(self) -> str:
+        if self.task.vocabulary is None:
+            return "name the vector's columns with `vocabulary`"
+        return "is `vocabulary` the one that the vectors were made with?"
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def list_lengths(lists: pa.Array) -> np.ndarray:
+    return pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
