@@ -90,7 +90,6 @@ def session(cluster):
     options = {
         "spark.executor.memory": "1g", "spark.executor.cores": "1", "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST, "spark.ui.port": "0", "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
-        "spark.network.timeout": "30s", "spark.executor.heartbeatInterval": "3s",
     }  # fmt: skip
     builder = SparkSession.builder.master(cluster.url).appName("noisyor")
     for key, value in options.items():
