@@ -2,12 +2,14 @@
 //! depend on how many there are.
 
 mod inference;
+mod matrix;
 mod output;
 mod parts;
 mod records;
 mod shard;
 
 pub use inference::{Inference, InferredBy, Job};
+pub use matrix::TopicMatrix;
 #[cfg(feature = "parquet")]
 pub(crate) use output::parquet;
 pub use output::{OutputFormat, STDOUT, tsv_field};
