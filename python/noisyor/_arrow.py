@@ -15,7 +15,10 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 import scipy.sparse as sp
 
-from . import Corpus, Inference, InputError, Model, UsageError
+from ._errors import InputError, UsageError
+from .corpus import Corpus
+from .inference import Inference
+from .model import Model
 
 TOPICS = pa.list_(pa.struct([("topic", pa.string()), ("q", pa.float32())]))
 ADDED = ("elbo", "topics")
@@ -71,8 +74,10 @@ class Worker:
         schema = task.schema(table.schema)
         if table.num_rows == 0:
             return schema.empty_table()
-        documents = Column(table, task).documents(len(self.model.token_names))
-        inference = self.model.infer(documents, threshold=task.threshold, bound=task.bound, n_jobs=self.n_jobs)
+        documents = Column(table, task).documents(self.model.n_tokens)
+        inference = self.model.infer(
+            documents, threshold=task.threshold, bound=task.bound, backend="cpu", n_jobs=self.n_jobs
+        )
         kept = [table.column(name) for name in task.keep]
         return pa.Table.from_arrays([*kept, pa.array(inference.elbo), self.topics(inference)], schema=schema)
 
@@ -115,7 +120,7 @@ class Column:
         matrix = self.matrix(n_tokens if self.task.vocabulary is None else len(self.task.vocabulary))
         if self.task.vocabulary is None:
             return matrix
-        return Corpus.from_csr(matrix, names=list(self.task.vocabulary))
+        return Corpus.from_matrix(matrix, names=self.task.vocabulary)
 
     def matrix(self, width: int) -> sp.csr_matrix:
         """A row per document; values above zero mean present."""

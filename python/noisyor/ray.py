@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import ray
 
-from . import Model
 from ._arrow import Task, Worker
+from .model import Model
 
 if TYPE_CHECKING:
     from ray.data import Dataset

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StringType, StructField, StructType
 
-from . import Model
 from ._arrow import Task, Worker
+from .model import Model
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

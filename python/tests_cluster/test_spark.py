@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from noisyor import spark as noisyor_spark
 
 HOST = "127.0.0.1"
-N_PARTITIONS = 60
+N_PARTITIONS = 40
 
 
 def free_port() -> int:
@@ -112,7 +112,8 @@ def executors(session) -> list[dict]:
 @pytest.fixture(scope="module")
 def frame(session, documents):
     rows = [(doc["id"], doc["text"], doc["tokens"]) for doc in documents]
-    return session.createDataFrame(rows, "id string, text string, tokens array<string>").repartition(N_PARTITIONS).cache()
+    rdd = session.sparkContext.parallelize(rows, N_PARTITIONS)
+    return session.createDataFrame(rdd, "id string, text string, tokens array<string>")
 
 
 def test_lists_of_tokens(frame, model, infer):
@@ -165,7 +166,6 @@ def test_errors_name_column_and_row(session, model):
 
 def test_a_worker_is_killed_in_the_middle(cluster, session, frame, model, infer):
     """Last, as one worker is left."""
-    frame.count()
     found, tracker = [], session.sparkContext.statusTracker()
     job = threading.Thread(
         target=lambda: found.extend(noisyor_spark.infer(frame, model, "text", keep=["id"]).collect())
