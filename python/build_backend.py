@@ -1,4 +1,7 @@
-"""PEP 517: maturin, and the program `noisyor` as a script of the wheel, so that pip alone installs both."""
+"""PEP 517: maturin, and the program `noisyor` as a script of the wheel, so that pip alone installs both.
+
+NOISYOR_PROFILE=dev takes another cargo profile than `release`.
+"""
 
 import os
 import shutil
@@ -7,32 +10,36 @@ from pathlib import Path
 from typing import Any
 
 import maturin
-from maturin import build_sdist, get_requires_for_build_sdist, get_requires_for_build_wheel  # noqa: F401
-from maturin import build_editable, get_requires_for_build_editable  # noqa: F401
-from maturin import prepare_metadata_for_build_editable, prepare_metadata_for_build_wheel  # noqa: F401
+from maturin import (  # noqa: F401
+    build_editable,
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
 
 SCRIPTS = Path("noisyor.data/scripts")  # maturin packs what is there
 PROGRAM = "noisyor.exe" if os.name == "nt" else "noisyor"
+PROFILE = os.environ.get("NOISYOR_PROFILE", "release")
 
 
 def build_wheel(folder: str, config: dict[str, Any] | None = None, metadata: str | None = None) -> str:
-    os.environ.setdefault("CARGO_PROFILE_RELEASE_STRIP", "symbols")  # the module's and the program's
+    os.environ.setdefault("CARGO_PROFILE_RELEASE_STRIP", "symbols")  # of the module and the program
+    os.environ["MATURIN_PEP517_ARGS"] = f"--profile={PROFILE} {os.environ.get('MATURIN_PEP517_ARGS', '')}"
+    SCRIPTS.mkdir(parents=True, exist_ok=True)
     try:
-        SCRIPTS.mkdir(parents=True, exist_ok=True)
-        build_program(SCRIPTS / PROGRAM)
+        shutil.copy(build_program(), SCRIPTS)
         return maturin.build_wheel(folder, config, metadata)
     finally:
         shutil.rmtree(SCRIPTS.parent)
 
 
-def build_program(path: Path) -> None:
-    """Here and in an sdist cargo finds the workspace from this folder."""
-    command = ["cargo", "build", "--release", "--locked", "--package", "noisyor", "--bin", "noisyor"]
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or workspace() / "target")
-    subprocess.run(command, check=True)
-    shutil.copy(target / "release" / PROGRAM, path)
-
-
-def workspace() -> Path:
-    manifest = subprocess.check_output(["cargo", "locate-project", "--workspace", "--message-format", "plain"], text=True)
-    return Path(manifest.strip()).parent
+def build_program() -> Path:
+    """In a checkout and in an sdist cargo finds the workspace from the folder of pyproject.toml, which is the current one."""
+    subprocess.run(["cargo", "build", "--profile", PROFILE, "--locked", "-p", "noisyor", "--bin", "noisyor"], check=True)
+    locate = ["cargo", "locate-project", "--workspace", "--message-format", "plain"]
+    workspace = Path(subprocess.check_output(locate, text=True).strip()).parent
+    target = Path(os.environ.get("CARGO_TARGET_DIR", workspace / "target"))
+    return target / ("debug" if PROFILE == "dev" else PROFILE) / PROGRAM
