@@ -89,7 +89,7 @@ def cluster(tmp_path_factory):
 def session(cluster):
     options = {
         "spark.executor.memory": "1g", "spark.executor.cores": "1", "spark.driver.host": HOST,
-        "spark.driver.bindAddress": HOST, "spark.ui.port": "0", "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
+        "spark.driver.bindAddress": HOST, "spark.ui.port": "0", "spark.ui.showConsoleProgress": "false", "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     }  # fmt: skip
     builder = SparkSession.builder.master(cluster.url).appName("noisyor")
     for key, value in options.items():
