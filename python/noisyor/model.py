@@ -234,11 +234,8 @@ class Model:
         """
         topic = self._core.find_topic(str(why)) if why is not None else None
         options = json.dumps({"bound": bound, **(estep or {})})
-        if isinstance(document, str):
-            text, tokens, unknown = document, None, []
-        else:
-            text = None
-            tokens, unknown = self._tokens_of(document)
+        text = document if isinstance(document, str) else None
+        tokens, unknown = (None, []) if text is not None else self._tokens_of(document)
         told, svg = self._core.explain(text, tokens, topic, options)
         data = json.loads(told)
         data["document"]["unknown"] += unknown
@@ -281,7 +278,7 @@ class Model:
         if hasattr(documents, "columns"):
             names = [str(name) for name in documents.columns]
             return _documents.from_matrix(documents.to_numpy(), names), False
-        matrix = documents if sp.issparse(documents) else np.asarray(documents)
+        matrix: Any = documents if sp.issparse(documents) else np.asarray(documents)
         if matrix.ndim == 1 and not sp.issparse(documents) and matrix.size == 0:
             matrix = np.zeros((0, self.n_tokens))
         if matrix.ndim != 2 or matrix.shape[1] != self.n_tokens:
