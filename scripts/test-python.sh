@@ -21,7 +21,8 @@ if [ "$(cat "$environment/packages" 2> /dev/null)" != "$packages" ]; then
 fi
 
 # What maturin would put there; see python/pyproject.toml.
-PYO3_PYTHON=$python step cargo build --locked -p noisyor -p noisyor-python
+export PYO3_PYTHON=$python PYO3_BUILD_EXTENSION_MODULE=1 # as maturin has it: no libpython
+step cargo build --locked -p noisyor -p noisyor-python
 case $(uname) in
     Darwin) library=lib_core.dylib ;;
     *) library=lib_core.so ;;
@@ -32,6 +33,6 @@ export NOISYOR=$target/debug/noisyor PYTHONPATH=$PWD/python
 cd python
 step "$python" -m mypy
 step "$python" -m mypy.stubtest noisyor --mypy-config-file pyproject.toml
-step "$python" -m pytest -q "$@"
+step "$python" -m pytest -q -rs "$@"
 step "$python" -m pytest -q --doctest-modules noisyor
 echo "the Python package passed all tests"
