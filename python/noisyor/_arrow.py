@@ -63,10 +63,9 @@ class Task:
 class Worker:
     """A model in the process of a worker."""
 
-    def __init__(self, model: bytes, task: Task, n_jobs: int) -> None:
-        self.model = Model.from_bytes(model)
-        self.topic_names = pa.array(self.model.topic_names, pa.string())
-        self.task, self.n_jobs = task, n_jobs
+    def __init__(self, model: Model, task: Task, n_jobs: int) -> None:
+        self.model, self.task, self.n_jobs = model, task, n_jobs
+        self.topic_names = pa.array(model.topic_names, pa.string())
 
     def infer(self, table: pa.Table) -> pa.Table:
         """The topics of a batch. Documents do not depend on each other, so batches of any size give the same."""

@@ -6,8 +6,11 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import scipy.sparse as sp
+
 from . import _core, _documents
 from ._listener import Listener, n_threads
+from .inference import binary_csr
 
 
 class Corpus:
@@ -94,6 +97,10 @@ class Corpus:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a native corpus, which is mapped in an instant."""
         self._core.save(path)
+
+    def to_csr(self) -> sp.csr_matrix:
+        """A matrix of ones: a row per document, a column per token."""
+        return binary_csr(self._core.rows(), self.n_tokens)
 
     @property
     def n_docs(self) -> int:

@@ -63,7 +63,10 @@ class Model:
         return self._core.to_bytes(_NATIVE)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Model.from_bytes, (self.to_bytes(),)
+        # A .safetensors file rounds weights to f32, as training does; those of other networks would not stay the same.
+        weights = np.concatenate([self._core.edges()[2], self._core.leaks()])
+        name = _NATIVE if np.array_equal(weights, weights.astype(np.float32)) else "model.json"
+        return _unpickled, (name, self._core.to_bytes(name))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self.fingerprint == other.fingerprint
@@ -234,11 +237,8 @@ class Model:
         """
         topic = self._core.find_topic(str(why)) if why is not None else None
         options = json.dumps({"bound": bound, **(estep or {})})
-        if isinstance(document, str):
-            text, tokens, unknown = document, None, []
-        else:
-            text = None
-            tokens, unknown = self._tokens_of(document)
+        text = document if isinstance(document, str) else None
+        tokens, unknown = (None, []) if text is not None else self._tokens_of(document)
         told, svg = self._core.explain(text, tokens, topic, options)
         data = json.loads(told)
         data["document"]["unknown"] += unknown
@@ -281,7 +281,7 @@ class Model:
         if hasattr(documents, "columns"):
             names = [str(name) for name in documents.columns]
             return _documents.from_matrix(documents.to_numpy(), names), False
-        matrix = documents if sp.issparse(documents) else np.asarray(documents)
+        matrix: Any = documents if sp.issparse(documents) else np.asarray(documents)
         if matrix.ndim == 1 and not sp.issparse(documents) and matrix.size == 0:
             matrix = np.zeros((0, self.n_tokens))
         if matrix.ndim != 2 or matrix.shape[1] != self.n_tokens:
@@ -303,6 +303,10 @@ class Model:
         if row.size not in (0, self.n_tokens):
             raise UsageError(f"a row has a value for each of the model's {self.n_tokens} tokens; this one has {row.size}")
         return np.flatnonzero(row > 0).tolist(), []
+
+
+def _unpickled(name: str, content: bytes) -> Model:
+    return Model(_core.Network.from_bytes(name, content))
 
 
 def _edges_of(edges: Any) -> tuple[list[str], list[str], list[float] | None]:

@@ -57,7 +57,7 @@ def infer(
     most = n_actors or max(1, int(ray.cluster_resources().get("CPU", 1)) // num_cpus)
     inferred = dataset.select_columns(list(dict.fromkeys((*task.keep, column)))).map_batches(
         _Actor,
-        fn_constructor_args=(ray.put(model.to_bytes()), task, num_cpus),
+        fn_constructor_args=(ray.put(model), task, num_cpus),
         batch_format="pyarrow",
         batch_size=batch_size,
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=most),

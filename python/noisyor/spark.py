@@ -10,7 +10,6 @@ Every executor needs this package: `pip install noisyor`, or an archive of the e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -49,18 +48,12 @@ def infer(
     frame = frame.select(*(f"`{name}`" for name in dict.fromkeys((*task.keep, column))))
     kept = [frame.schema[name] for name in task.keep]
     schema = StructType([*kept, StructField("elbo", DoubleType()), StructField("topics", TOPICS)])
-    shared = frame.sparkSession.sparkContext.broadcast(model.to_bytes())
+    shared = frame.sparkSession.sparkContext.broadcast(model)  # its bytes; each Python process of Spark reads them once
 
     def batches(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        worker = _worker(shared.value, task, context.cpus() if context else 1)
+        worker = Worker(shared.value, task, context.cpus() if context else 1)
         for batch in given:
             yield from worker.infer(pa.Table.from_batches([batch])).to_batches()
 
     return frame.mapInArrow(batches, schema)
-
-
-@lru_cache(maxsize=1)
-def _worker(model: bytes, task: Task, n_jobs: int) -> Worker:
-    """Spark's Python processes run one task after another: the model is read once in each."""
-    return Worker(model, task, n_jobs)

@@ -1,16 +1,18 @@
 //! Documents for Python: from arrays, lists, and files of any format.
 
+use crate::array;
 use crate::errors::OrRaise;
 use crate::options::parse;
 use crate::task::{Reporter, RunObserver, run, whole};
-use crate::array;
+use noisyor::Monitor;
 use noisyor::corpus::native::NativeWriter;
 use noisyor::corpus::read::{OnFault, Reader};
 use noisyor::corpus::{
-    CorpusSource, Document, IngestOptions, Ingested, Place, ReadOptions, WordRequest, Words, ingest_reader, reading_warnings,
+    CorpusSource, Document, IngestOptions, Ingested, Place, ReadOptions, WordRequest, Words, ingest_reader,
+    reading_warnings,
 };
 use noisyor::run::{Level, Observer, Stage};
-use noisyor::Monitor;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -75,7 +77,8 @@ impl Corpus {
             texts: texts.unwrap_or_default().into_iter(),
             token_lists: token_lists.unwrap_or_default().into_iter(),
         };
-        let (n_docs, monitor) = (documents.texts.len() + documents.token_lists.len(), Arc::new(Monitor::default()));
+        let (n_docs, monitor) =
+            (documents.texts.len() + documents.token_lists.len(), Arc::new(Monitor::default()));
         let read = |reporter: &mut Reporter| {
             let mut observer = RunObserver { reporter, monitor: &monitor };
             observer.begins(Stage::Reading, Some(n_docs as u64));
@@ -172,6 +175,18 @@ impl Corpus {
     #[getter]
     fn has_unknown(&self) -> bool {
         self.corpus.has_unknown()
+    }
+
+    /// All documents as rows of a sparse matrix: where they begin, and columns.
+    fn rows<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>) {
+        let (mut indptr, mut indices) = (vec![0], Vec::with_capacity(self.corpus.n_occurrences()));
+        py.detach(|| {
+            for doc_ix in 0..self.corpus.n_docs() {
+                indices.extend(self.corpus.tokens(doc_ix).iter().map(|&token| token as i32));
+                indptr.push(indices.len() as i64);
+            }
+        });
+        (indptr.into_pyarray(py), indices.into_pyarray(py))
     }
 
     /// The tokens of one document, by number.

@@ -14,8 +14,12 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// Bounds, then the CSR arrays of the topics' probabilities.
-type Inferred<'py> =
-    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f32>>);
+type Inferred<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<f32>>,
+);
 
 /// Runs the E-step on all documents; topics below the threshold are left out. `by_number`: columns without names are the model's tokens in
 /// their order.

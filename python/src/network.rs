@@ -147,7 +147,9 @@ impl Network {
             let sampler = Sampler::new(&self.0);
             for doc_ix in 0..n_docs {
                 let sampled = sampler.sample(seed, doc_ix);
-                for ((ends, entries), of_doc) in [(&mut tokens, sampled.tokens), (&mut topics, sampled.topics)] {
+                for ((ends, entries), of_doc) in
+                    [(&mut tokens, sampled.tokens), (&mut topics, sampled.topics)]
+                {
                     entries.extend(of_doc.into_iter().map(|number| number as i32));
                     ends.push(entries.len() as i64);
                 }
@@ -171,11 +173,14 @@ impl Network {
         n_threads: usize,
         listener: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
-        let (metrics, backend): (Vec<Metrics>, _) = (options::parse(py, "metrics", metrics)?, options::backend(py, backend)?);
+        let (metrics, backend): (Vec<Metrics>, _) =
+            (options::parse(py, "metrics", metrics)?, options::backend(py, backend)?);
         let (network, monitor) = (&*self.0, Arc::new(Monitor::default()));
         let page = |reporter: &mut Reporter| {
             let options = EStepOptions::default();
-            let alignment = corpus.map(|corpus| align_checked(&corpus.corpus, &network.names.tokens, true)).transpose()?;
+            let alignment = corpus
+                .map(|corpus| align_checked(&corpus.corpus, &network.names.tokens, true))
+                .transpose()?;
             let docs = match (corpus, &alignment) {
                 (Some(corpus), Some(alignment)) => {
                     corpus.corpus.all_known("report")?;

@@ -61,7 +61,8 @@ pub fn resume(
     n_threads: usize,
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Network, String)> {
-    let Changed { epochs, max_steps, patience, memory_mb, checkpoints, backend } = parse(py, "changes", changes)?;
+    let Changed { epochs, max_steps, patience, memory_mb, checkpoints, backend } =
+        parse(py, "changes", changes)?;
     let backend = match backend {
         Some(given) => {
             let before: BackendOptions = read_config(&folder).or_raise(py)?.backend;

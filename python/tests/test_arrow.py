@@ -1,5 +1,7 @@
 """Columns of Arrow tables as documents, without a cluster."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -32,9 +34,9 @@ def model() -> Model:
 
 
 def infer(model, column, keep=("id",), vocabulary=None, threshold=0.01):
-    table = pa.table({"id": [f"d{at}" for at in range(len(column))], "docs": column})
+    table = pa.table({"id": pa.array([f"d{at}" for at in range(len(column))], pa.string()), "docs": column})
     task = Task.of(table.column_names, "docs", keep, threshold, "tail", vocabulary)
-    return Worker(model.to_bytes(), task, 1).infer(table)
+    return Worker(pickle.loads(pickle.dumps(model)), task, 1).infer(table)
 
 
 @pytest.fixture(scope="module")

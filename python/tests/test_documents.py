@@ -24,4 +24,4 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
 
 
 def test_pages_are_found():
-    assert {"from-sklearn-lda.md", "from-gensim.md", "from-bertopic.md", "spark-ray.md", "wishes.md"} <= set(PAGES)
+    assert {"from-sklearn-lda.md", "from-gensim.md", "from-bertopic.md", "python.md", "spark-ray.md", "wishes.md"} <= set(PAGES)

@@ -135,5 +135,5 @@ def test_topics_and_explanations_are_the_same(program, corpus_file, token_lists,
     found = model.explain(token_lists[0], why=why).data
     del told["document"], found["document"]
     assert found == told
-    program("model", "convert", run, tmp_path / "model.json")
+    program("model", "convert", run / "model.safetensors", tmp_path / "model.json")
     assert Model.load(tmp_path / "model.json") == model

@@ -146,7 +146,11 @@ mod tests {
             (corpus.tokens.as_ptr() == indices.as_ptr(), corpus)
         };
         let (is_there, corpus) = shared(&[0, 2, 2, 3], &[1, 3, 0]);
-        assert!(is_there && corpus.fingerprint() == Corpus::from_csr(vec![0, 2, 2, 3], vec![1, 3, 0], 4, None).unwrap().fingerprint());
+        assert!(
+            is_there
+                && corpus.fingerprint()
+                    == Corpus::from_csr(vec![0, 2, 2, 3], vec![1, 3, 0], 4, None).unwrap().fingerprint()
+        );
         assert!(!shared(&[0, 2], &[3, 1]).0 && !shared(&[0, 2], &[1, 1]).0);
         let mut grown = corpus.clone();
         grown.push(&mut vec![2], "id", "");

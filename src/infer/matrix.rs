@@ -93,8 +93,11 @@ mod tests {
                 assert_eq!(all.elbo[doc_ix], results.elbo[at]);
                 let row = some.indptr[doc_ix] as usize..some.indptr[doc_ix + 1] as usize;
                 let likely = topics.iter().zip(q).filter(|(_, q)| **q >= 0.5);
-                let row: Vec<(u32, f32)> =
-                    some.topics[row.clone()].iter().map(|&topic| topic as u32).zip(some.q[row].iter().copied()).collect();
+                let row: Vec<(u32, f32)> = some.topics[row.clone()]
+                    .iter()
+                    .map(|&topic| topic as u32)
+                    .zip(some.q[row].iter().copied())
+                    .collect();
                 let mut likely: Vec<(u32, f32)> = likely.map(|(&topic, &q)| (topic, q)).collect();
                 likely.sort_unstable_by_key(|entry| entry.0);
                 assert_eq!(row, likely, "{doc_ix}");
@@ -103,7 +106,8 @@ mod tests {
             Ok(())
         };
         let doc_ixs: Vec<u32> = (0..corpus.n_docs() as u32).collect();
-        infer::run(&network, docs, &doc_ixs, &options, &mut CpuEStep::new(), &monitor, Some(&mut sink)).unwrap();
+        infer::run(&network, docs, &doc_ixs, &options, &mut CpuEStep::new(), &monitor, Some(&mut sink))
+            .unwrap();
         assert_eq!(n_seen, corpus.n_docs());
         // Outside of its local model a topic still has a small probability.
         assert_eq!(all.topics.len(), corpus.n_docs() * network.graph.n_topics());
