@@ -180,7 +180,7 @@ class Column:
         missing = np.asarray(flat.is_null(nan_is_null=True))
         if missing.any():
             raise self.fault(doc[np.argmax(missing)], "a number is missing")
-        return flat.to_numpy(zero_copy_only=False)
+        return np.asarray(flat)
 
     def check(self, faulty: pa.Array | np.ndarray, what: Callable[[int], str]) -> None:
         if isinstance(faulty, pa.Array):
@@ -196,12 +196,12 @@ class Column:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_string_view))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return any(is_kind(kind) for is_kind in (types.is_list, types.is_large_list, types.is_fixed_size_list))
 
 
 def list_lengths(lists: pa.Array) -> np.ndarray:
-    return pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
+    return np.asarray(pc.list_value_length(lists).fill_null(0))
