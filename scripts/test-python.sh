@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 environment=$target/python-venv
 python=$environment/bin/python
-packages="numpy scipy scikit-learn pandas polars pyarrow tqdm networkx joblib pytest mypy pandas-stubs"
+packages="numpy scipy scikit-learn pandas polars pyarrow tqdm networkx joblib pytest mypy pandas-stubs types-networkx typing-extensions"
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 

@@ -1,9 +1,11 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+
+__all__ = ["Corpus", "Network", "__version__", "bench", "devices", "graph_names", "infer", "resume", "train"]
 
 __version__: str
 
@@ -11,6 +13,7 @@ _Listener = Callable[[str, str], object]
 _Path = str | PathLike[str]
 _Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
 
+@final
 class Corpus:
     @staticmethod
     def from_csr(
@@ -49,6 +52,7 @@ class Corpus:
     @property
     def has_unknown(self) -> bool: ...
 
+@final
 class Network:
     @staticmethod
     def load(path: _Path) -> Network: ...

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from . import _core
+from ._errors import UsageError
 from ._listener import Listener
 
 
@@ -55,6 +57,18 @@ def _all(kind: type, items: Any) -> Any:
     return items
 
 
+def refuse_text(X: Any) -> None:
+    """Refuses what holds no numbers, with what to do instead; scikit-learn would quote all of it."""
+    if isinstance(X, Iterator):
+        raise UsageError("documents are read more than once: give a list of them")
+    if isinstance(X, (list, tuple)) and not X:
+        raise UsageError("there are no documents")
+    for column in getattr(X, "columns", ()):
+        values = X[column]
+        if len(values) > 0 and isinstance(next(iter(values)), str):
+            raise UsageError(f"the column {column!r} is text; give it alone, as frame[{column!r}]")
+
+
 def from_lists(
     lists: tuple[list[str] | None, list[list[str]] | None],
     vocabulary: Sequence[str] | None,
@@ -90,6 +104,8 @@ def read(
     listener: Listener | None,
 ) -> _core.Corpus:
     """A corpus of a file or folder, in any format of the program."""
+    if isinstance(path, str) and " " in path and not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, "no such file or folder; a single text is given as a list of one", path)
     return _core.Corpus.read(os.fspath(path), json.dumps(dict(reading)), vocabulary, n_threads, listener)
 
 

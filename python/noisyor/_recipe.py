@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ def layers(topics: int | Sequence[int] | None) -> list[int]:
     """Topics of each layer, the one above the tokens first; empty where they are to be chosen."""
     if topics is None:
         return []
-    if isinstance(topics, (int, np.integer)):
-        return [int(topics)]
-    return [int(size) for size in topics]
+    sizes = [topics] if isinstance(topics, (int, np.integer)) or not isinstance(topics, Iterable) else list(topics)
+    if not sizes or not all(isinstance(size, (int, np.integer)) and size > 0 for size in sizes):
+        raise UsageError(f"`topics` is a number above 0, or one for each layer; it is {topics!r}")
+    return [int(size) for size in sizes]
 
 
 def network(params: Mapping[str, Any]) -> Any:
@@ -76,9 +78,16 @@ def config(params: Mapping[str, Any], source: Any, seed: int, by_number: bool) -
         "network": source,
         "corpus": {"by_number": by_number},
         "options": options,
-        "backend": {"backend": params["backend"], "device": params["device"]},
+        "backend": json.loads(backend(params["backend"], params["device"])),
         "memory_mb": params["memory_mb"],
     }
+
+
+def backend(backend: str, device: str | int | None) -> str:
+    """What computes, as JSON."""
+    if backend not in ("auto", "cpu", "gpu"):
+        raise UsageError(f"`backend` is 'auto', 'cpu' or 'gpu'; it is {backend!r}")
+    return json.dumps({"backend": backend, "device": None if device is None else str(device)})
 
 
 def estep(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -281,6 +281,8 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
+            if self.random_state < 0:
+                raise UsageError(f"`random_state` is a number from 0; it is {self.random_state}")
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
@@ -316,18 +318,19 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
             vocabulary = known if known is not None else self.vocabulary
             chosen = words if vocabulary is None else {"stop_words": self.stop_words}
             return _documents.from_lists(lists, vocabulary, chosen, threads, listener), False
-        names = None
         if not reset and _has_new_columns(self, X):
             # New tokens come by their names.
             reset = True
+        return self._columns(X, reset)
+
+    def _columns(self, X: Any, reset: bool) -> tuple[_core.Corpus, bool]:
+        """A matrix or table, checked as scikit-learn does, and whether its columns have no names."""
+        _documents.refuse_text(X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, accept_large_sparse=True)
         X = _numbers(X)
         check_non_negative(X, "NoisyOr")
-        if hasattr(self, "feature_names_in_"):
-            names = [str(name) for name in self.feature_names_in_]
-        elif self.vocabulary is not None:
-            names = [str(name) for name in self.vocabulary]
-        return _documents.from_matrix(X, names), names is None
+        names = getattr(self, "feature_names_in_", self.vocabulary)
+        return _documents.from_matrix(X, None if names is None else [str(name) for name in names]), names is None
 
     # Documents
 
@@ -335,7 +338,7 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
         check_is_fitted(self, "model_")
         threads, listener = n_threads(self.n_jobs), Listener(self.verbose)
         corpus, by_number = self._documents(X, threads, listener)
-        backend = json.dumps({"backend": self.backend, "device": self.device})
+        backend = _recipe.backend(self.backend, self.device)
         options = json.dumps(_recipe.estep(self.get_params(deep=False)))
         try:
             arrays = _core.infer(
@@ -356,15 +359,7 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
             return _documents.read(X, {}, self.model_.token_names, threads, listener), False
         if not hasattr(self, "n_features_in_"):
             return self.model_._corpus(X, threads, listener)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=None, accept_large_sparse=True)
-        X = _numbers(X)
-        check_non_negative(X, "NoisyOr")
-        names = None
-        if hasattr(self, "feature_names_in_"):
-            names = [str(name) for name in self.feature_names_in_]
-        elif self.vocabulary is not None:
-            names = [str(name) for name in self.vocabulary]
-        return _documents.from_matrix(X, names), names is None
+        return self._columns(X, reset=False)
 
     def transform(self, X: Any) -> Any:
         """Topics of every document: a row per document, a column per topic, float32; probabilities or log-odds, as ``output`` says."""
@@ -373,6 +368,8 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
         threshold = self.threshold
         if threshold is None:
             threshold = _MATRIX_THRESHOLD if self.sparse_output else 0.0
+        if not 0.0 <= threshold <= 1.0:
+            raise UsageError(f"`threshold` is a probability; it is {threshold}")
         inferred = self._infer(X, threshold, self.output == "log_odds")
         return inferred.to_csr() if self.sparse_output else inferred.to_dense()
 
@@ -382,7 +379,10 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean held-out bound: the mean over the documents of the lower bound (``bound``) of log p(document), in nats; higher is better."""
-        return float(np.mean(self.score_samples(X)))
+        scores = self.score_samples(X)
+        if len(scores) == 0:
+            raise UsageError("there are no documents to score")
+        return float(np.mean(scores))
 
     def sample(self, n_samples: int = 1) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Documents sampled from the model, and the topics that were on: two matrices of ones."""

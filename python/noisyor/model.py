@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from . import _core, _documents
+from . import _core, _documents, _recipe
 from ._errors import UsageError
 from ._listener import Listener, n_threads
 from .corpus import Corpus
@@ -89,6 +89,8 @@ class Model:
         some without parents. ``leak``: the probability that a node is on without a parent, for all or by name (0.01 where it is not named).
         """
         parents, children, weights = _edges_of(edges)
+        if not parents:
+            raise UsageError("there are no edges")
         if weights is None:
             raise UsageError("edges need a column 'probability' or 'weight'")
         topics, names = _nodes(parents, children, tokens)
@@ -213,11 +215,13 @@ class Model:
         column names, columns are matched by name. Words that the model does not know are left out. ``estep`` has further options of the
         E-step (docs/options.md), such as ``{"clamp": 4}``.
         """
+        if not 0.0 <= threshold <= 1.0:
+            raise UsageError(f"`threshold` is a probability; it is {threshold}")
         listener = Listener(verbose)
         threads = n_threads(n_jobs)
         core, by_number = self._corpus(documents, threads, listener)
         options = json.dumps({"bound": bound, **(estep or {})})
-        used = json.dumps({"backend": backend, "device": device})
+        used = _recipe.backend(backend, device)
         try:
             arrays = _core.infer(self._core, core, options, threshold, by_number, log_odds, used, threads, listener)
         finally:
@@ -260,7 +264,7 @@ class Model:
         core = None if documents is None else self._corpus(documents, threads, listener)[0]
         metrics = json.dumps([dict(line) for line in history])
         title = Path(path).stem if title is None else title
-        used = json.dumps({"backend": backend})
+        used = _recipe.backend(backend, None)
         page = self._core.report(title, core, metrics, max_mb, used, threads, listener)
         Path(path).write_text(page, encoding="utf-8")
 

@@ -222,6 +222,11 @@ def test_options_are_refused_by_name(token_lists):
         ({"validation_fraction": 1.5}, "validation share"),
         ({"penalty": 1.0, "step": "adam"}, "`penalty`"),
         ({"topics": 4000}, "4000 topics"),
+        ({"topics": 2.5}, "`topics` is a number above 0"),
+        ({"topics": "a"}, "`topics`"),
+        ({"topics": [3, -1]}, "`topics`"),
+        ({"random_state": -1}, "`random_state`"),
+        ({"backend": "tpu"}, "`backend`"),
         ({"stop_words": "klingon"}, "klingon"),
     ]:
         with pytest.raises((NoisyOrError, OSError), match=told):
@@ -257,12 +262,31 @@ def test_empty_input(token_lists):
     estimator = small().fit(token_lists)
     assert estimator.transform([[]]).shape == (1, 4) and np.isfinite(estimator.score_samples([["unheard"], []])).all()
     assert estimator.model_.infer([]).to_csr().shape == (0, 4)
-    with pytest.raises(ValueError):
+    with pytest.raises(UsageError, match="no documents to score"):
+        estimator.score([])
+    with pytest.raises(UsageError, match="no documents"):
         small().fit([])
     with pytest.raises(ValueError):
         small().fit(np.zeros((0, 3)))
     with pytest.raises(ValueError, match="tokens"):
         small().fit([[], []])
+
+
+def test_what_is_no_list_of_documents(token_lists, texts):
+    estimator = small().fit(token_lists)
+    for documents, told in [
+        ((text for text in texts), "give a list"),
+        (pd.DataFrame({"body": texts}), "frame\\['body'\\]"),
+        ([*texts, 3], "item 300 must be a str"),
+        ([*token_lists, ["a", 3]], "item 1 must be a str"),
+    ]:
+        with pytest.raises((UsageError, TypeError), match=told):
+            small().fit(documents)
+    with pytest.raises(FileNotFoundError, match="a list of one"):
+        estimator.transform("the team scored")
+    for threshold in (-0.1, 2):
+        with pytest.raises(UsageError, match="`threshold`"):
+            estimator.model_.infer(token_lists, threshold=threshold)
 
 
 def test_repr_in_notebooks(token_lists):

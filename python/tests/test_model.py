@@ -51,6 +51,7 @@ def test_networks_that_are_refused():
     for edges, options, told in [
         ([("a", "b", 1.5)], {}, "'a' -> 'b' is 1.5"),
         ([("a", "b")], {}, "column 'probability'"),
+        ([], {}, "no edges"),
         ([("a", "b", 0.5), ("b", "a", 0.5)], {}, "cycle"),
         ([("a", "b", 0.5)], {"leak": {"c": 0.1}}, "'c', which is no node"),
         ([("a", "b", 0.5)], {"leak": 0.0}, "leak of 'a' is 0.0"),
