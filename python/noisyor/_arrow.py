@@ -16,7 +16,6 @@ import pyarrow.types as types
 import scipy.sparse as sp
 
 from ._errors import InputError, UsageError
-from .corpus import Corpus
 from .inference import Inference
 from .model import Model
 
@@ -32,11 +31,13 @@ class Task:
     keep: tuple[str, ...]
     threshold: float
     bound: str
-    vocabulary: tuple[str, ...] | None
+    tokens: np.ndarray | None
+    """Of each column of vectors the model's token; -1 where it knows none. None: columns are the model's tokens."""
 
     @classmethod
     def of(
         cls,
+        model: Model,
         columns: Sequence[str],
         column: str,
         keep: Sequence[str] | None,
@@ -52,7 +53,13 @@ class Task:
         for name in ADDED:
             if name in kept:
                 raise UsageError(f"the result has a column {name!r} of its own; rename it, or leave it out of `keep`")
-        return cls(column, kept, threshold, bound, None if vocabulary is None else tuple(vocabulary))
+        tokens = None
+        if vocabulary is not None:
+            number = {name: at for at, name in enumerate(model.token_names)}
+            tokens = np.array([number.get(name, -1) for name in vocabulary], np.int64)
+            if np.all(tokens < 0):
+                raise UsageError("the model knows none of the words of `vocabulary`; mind spelling and lower case")
+        return cls(column, kept, threshold, bound, tokens)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result, also where there are no rows."""
@@ -109,20 +116,28 @@ class Column:
         where = f"row {row} of a batch" + (f" ({', '.join(values)})" if values else "")
         return InputError(f"column {self.task.column!r}, {where}: {what}")
 
-    def documents(self, n_tokens: int) -> list[str] | list[list[str]] | sp.csr_matrix | Corpus:
+    def documents(self, n_tokens: int) -> list[str] | list[list[str]] | sp.csr_matrix:
         """Null is a document without words."""
         kind = self.array.type
         if is_text(kind):
             return self.array.fill_null("").to_pylist()
         if is_list(kind) and is_text(kind.value_type):
             return [[token for token in row or () if token is not None] for row in self.array.to_pylist()]
-        matrix = self.matrix(n_tokens if self.task.vocabulary is None else len(self.task.vocabulary))
-        if self.task.vocabulary is None:
-            return matrix
-        return Corpus.from_matrix(matrix, names=self.task.vocabulary)
+        return self.matrix(n_tokens)
 
-    def matrix(self, width: int) -> sp.csr_matrix:
-        """A row per document; values above zero mean present."""
+    def matrix(self, n_tokens: int) -> sp.csr_matrix:
+        """A row per document, a column per token of the model; values above zero mean present."""
+        tokens = np.arange(n_tokens) if self.task.tokens is None else self.task.tokens
+        index, doc, present = self.entries(len(tokens))
+        token = tokens[index]
+        present &= token >= 0
+        shape = (len(self.array), n_tokens)
+        matrix = sp.csr_matrix((np.ones(present.sum(), bool), (doc[present], token[present])), shape=shape)
+        matrix.sum_duplicates()  # and in ascending order
+        return matrix
+
+    def entries(self, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each entry of the vectors: column, document, whether it is above zero."""
         kind, indices, values = self.array.type, None, None
         if types.is_struct(kind) and kind.get_field_index("indices") >= 0:
             indices = pc.struct_field(self.array, "indices")
@@ -138,31 +153,35 @@ class Column:
                 f"column {self.task.column!r} holds {kind}; documents are text, lists of tokens, lists of token numbers, "
                 "or vectors: structs with `indices`, and `values` or not, or lists of floats"
             )
-        return self.rows(width, indices, values)
+        return self.flat(width, indices, values)
 
     def check_sizes(self, width: int) -> None:
         if self.array.type.get_field_index("size") < 0:
             return
         sizes = pc.struct_field(self.array, "size")  # null in dense vectors
-        self.check(
-            pc.not_equal(sizes, width),
-            lambda row: f"a vector of size {sizes[row].as_py()}, but there are {width} tokens; {self.remedy()}",
-        )
+        self.check(pc.not_equal(sizes, width), lambda row: self.wrong_size(sizes[row].as_py(), width))
 
-    def rows(self, width: int, indices: pa.Array | None, values: pa.Array | None) -> sp.csr_matrix:
+    def wrong_size(self, size: int, width: int) -> str:
+        return f"a vector of size {size}, but there are {width} tokens; {self.remedy()}"
+
+    def flat(
+        self, width: int, indices: pa.Array | None, values: pa.Array | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rows with indices are sparse, the others dense."""
         lists = values if values is not None else indices
         assert lists is not None
         lengths = list_lengths(lists)
         doc = np.repeat(np.arange(len(lists)), lengths)
         index = np.arange(len(doc)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        sparse = np.zeros(len(lists), bool)
         if indices is not None:
             sparse = np.asarray(indices.is_valid())
             self.check(
                 sparse & (list_lengths(indices) != lengths), lambda row: "there are not as many values as indices"
             )
-            given = pc.list_flatten(indices)
-            index[sparse[doc]] = self.numbers(given, doc[sparse[doc]])
+            index[sparse[doc]] = self.numbers(pc.list_flatten(indices), doc[sparse[doc]])
+        dense = ~sparse & np.asarray(lists.is_valid())
+        self.check(dense & (lengths != width), lambda row: self.wrong_size(lengths[row], width))
         outside = (index < 0) | (index >= width)
         if outside.any():
             at = int(np.argmax(outside))
@@ -170,10 +189,7 @@ class Column:
         present = np.ones(len(doc), bool)
         if values is not None:
             present = self.numbers(pc.list_flatten(values), doc) > 0
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(doc[present], minlength=len(lists)))])
-        matrix = sp.csr_matrix((np.ones(present.sum(), np.int8), index[present], indptr), shape=(len(lists), width))
-        matrix.sum_duplicates()
-        return matrix
+        return index, doc, present
 
     def numbers(self, flat: pa.Array, doc: np.ndarray) -> np.ndarray:
         """Numbers of vectors, of which none may be missing."""
@@ -190,7 +206,7 @@ class Column:
             raise self.fault(row, what(row))
 
     def remedy(self) -> str:
-        if self.task.vocabulary is None:
+        if self.task.tokens is None:
             return "name the vector's columns with `vocabulary`"
         return "is `vocabulary` the one that the vectors were made with?"
 

@@ -53,7 +53,7 @@ def infer(
     given = pa.schema(
         list(zip(found.names, found.types)) if found else [(name, pa.null()) for name in (column, *(keep or ()))]
     )
-    task = Task.of(given.names, column, keep, threshold, bound, vocabulary)
+    task = Task.of(model, given.names, column, keep, threshold, bound, vocabulary)
     most = n_actors or max(1, int(ray.cluster_resources().get("CPU", 1)) // num_cpus)
     inferred = dataset.select_columns(list(dict.fromkeys((*task.keep, column)))).map_batches(
         _Actor,

@@ -44,7 +44,7 @@ def infer(
     The result has the columns named by `keep` (all others by default), `elbo`, the document's bound, and `topics`, an
     array of (`topic`, `q`) with q at least `threshold`, strongest first. A task that is tried again gives the same.
     """
-    task = Task.of(frame.columns, column, keep, threshold, bound, vocabulary)
+    task = Task.of(model, frame.columns, column, keep, threshold, bound, vocabulary)
     frame = frame.select(*(f"`{name}`" for name in dict.fromkeys((*task.keep, column))))
     kept = [frame.schema[name] for name in task.keep]
     schema = StructType([*kept, StructField("elbo", DoubleType()), StructField("topics", TOPICS)])

@@ -35,7 +35,7 @@ def model() -> Model:
 
 def infer(model, column, keep=("id",), vocabulary=None, threshold=0.01):
     table = pa.table({"id": pa.array([f"d{at}" for at in range(len(column))], pa.string()), "docs": column})
-    task = Task.of(table.column_names, "docs", keep, threshold, "tail", vocabulary)
+    task = Task.of(model, table.column_names, "docs", keep, threshold, "tail", vocabulary)
     return Worker(pickle.loads(pickle.dumps(model)), task, 1).infer(table)
 
 
@@ -80,6 +80,11 @@ def test_a_vocabulary_names_columns(model, expected):
     assert infer(model, pa.array(numbers), vocabulary=vocabulary).to_pylist() == expected
 
 
+def test_tokens_that_are_repeated_count_once(model):
+    once, often = infer(model, pa.array([[0], [0] * 256])).to_pylist()
+    assert (once["elbo"], once["topics"]) == (often["elbo"], often["topics"])
+
+
 def test_values_that_are_not_above_zero_are_absent(model, expected):
     vectors = [{"indices": [0, 1, 2, 3], "values": [v or -1.0 for v in row]} for row in DENSE]
     assert infer(model, pa.array(vectors)).to_pylist() == expected
@@ -103,8 +108,9 @@ def test_strongest_first_and_threshold(model):
         (pa.array([[0], [4]]), r"column 'docs', row 1 of a batch \(id 'd1'\): index 4, but there are 4 tokens, from 0; name"),
         (pa.array([[0], [-1]]), r"row 1 .*: index -1"),
         (pa.array([[0], [1, None]]), r"row 1 .*: a number is missing"),
-        (pa.array([[0.0], [1.0, float("nan")]]), r"row 1 .*: a number is missing"),
-        (pa.array([[0.0] * 4, [1.0] * 5]), r"row 1 .*: index 4, but there are 4 tokens"),
+        (pa.array([[0.0] * 4, [1.0, float("nan"), 0.0, 0.0]]), r"row 1 .*: a number is missing"),
+        (pa.array([[0.0] * 4, [1.0] * 5]), r"row 1 .*: a vector of size 5, but there are 4 tokens"),
+        (pa.array([[0.0] * 4, [1.0] * 3]), r"row 1 .*: a vector of size 3, but there are 4 tokens"),
         (pa.array([sparse([0]), sparse([0], size=5)], VECTOR), r"row 1 .*: a vector of size 5, but there are 4 tokens"),
         (
             pa.array([{"indices": [0], "values": [1.0]}, {"indices": [0, 1], "values": [1.0]}]),
@@ -119,10 +125,12 @@ def test_faults_name_column_and_row(model, column, message):
         infer(model, column)
 
 
-def test_names_are_checked_before_anything_runs():
+def test_names_are_checked_before_anything_runs(model):
     with pytest.raises(ValueError, match="there is no column 'text'; there are 'id', 'docs'"):
-        Task.of(["id", "docs"], "text", None, 0.01, "tail", None)
+        Task.of(model, ["id", "docs"], "text", None, 0.01, "tail", None)
     with pytest.raises(ValueError, match="there is no column 'name'"):
-        Task.of(["id", "docs"], "docs", ["name"], 0.01, "tail", None)
+        Task.of(model, ["id", "docs"], "docs", ["name"], 0.01, "tail", None)
     with pytest.raises(ValueError, match="the result has a column 'topics' of its own"):
-        Task.of(["topics", "docs"], "docs", None, 0.01, "tail", None)
+        Task.of(model, ["topics", "docs"], "docs", None, 0.01, "tail", None)
+    with pytest.raises(ValueError, match="the model knows none of the words of `vocabulary`"):
+        Task.of(model, ["docs"], "docs", None, 0.01, "tail", ["Ball"])
