@@ -8,7 +8,9 @@ use std::process;
 use std::sync::{Arc, Mutex};
 
 /// Pools by process and number of threads.
-static POOLS: Mutex<Option<HashMap<(u32, usize), Arc<ThreadPool>>>> = Mutex::new(None);
+type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
+
+static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
 
 /// The pool of so many threads; 0: as many as there are cores. To be called with the GIL held, which a fork holds too: then nobody else has
 /// the lock in that moment.
