@@ -45,7 +45,7 @@ def infer(
     array of (`topic`, `q`) with q at least `threshold`, strongest first. A task that is tried again gives the same.
     """
     task = Task.of(model, frame.columns, column, keep, threshold, bound, vocabulary)
-    frame = frame.select(*(f"`{name}`" for name in dict.fromkeys((*task.keep, column))))
+    frame = frame.select([f"`{name.replace('`', '``')}`" for name in dict.fromkeys((*task.keep, column))])
     kept = [frame.schema[name] for name in task.keep]
     schema = StructType([*kept, StructField("elbo", DoubleType()), StructField("topics", TOPICS)])
     shared = frame.sparkSession.sparkContext.broadcast(model)  # its bytes; each Python process of Spark reads them once
