@@ -10,6 +10,8 @@ from ray.cluster_utils import Cluster
 
 from noisyor.ray import infer as ray_infer
 
+N_BLOCKS = 50
+
 
 @pytest.fixture(scope="module")
 def nodes():
@@ -23,9 +25,11 @@ def nodes():
 
 
 def dataset(documents, *columns):
+    """In blocks that the driver owns, so that they outlive a node."""
     rows = {"id": [doc["id"] for doc in documents]}
     rows |= {column: [doc[column] for doc in documents] for column in columns}
-    return ray.data.from_arrow(pa.table(rows)).repartition(60)
+    table, size = pa.table(rows), len(documents) // N_BLOCKS
+    return ray.data.from_arrow([table.slice(begin, size) for begin in range(0, len(documents), size)])
 
 
 def test_lists_of_tokens(nodes, documents, model, infer):
@@ -71,7 +75,7 @@ def nodes_at_work() -> set[str]:
 def test_a_node_is_killed_in_the_middle(nodes, documents, model, infer):
     """Last, as one node is left."""
     cluster, (killed, _) = nodes
-    source = dataset(documents, "text").materialize()
+    source = dataset(documents, "text")
     found, began, n_before = [], time.monotonic(), None
     for batch in ray_infer(source, model, "text", batch_size=500).iter_batches(batch_size=None, batch_format="pyarrow"):
         found += batch.to_pylist()
