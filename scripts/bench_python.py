@@ -84,6 +84,7 @@ def measure(args: argparse.Namespace, folder: Path) -> list[bool]:
     # Memory of a fit of a large matrix, with the graph given: peak over what the process had with the matrix alone.
     model.save(folder / "model.safetensors")
     large = sp.vstack([X] * -(-rows // X.shape[0]), format="csr")[:rows].astype(np.float64)
+    memory = 0.0
     for kind in (np.int32, np.int64):
         big = folder / "large"
         big.mkdir(exist_ok=True)
@@ -91,12 +92,13 @@ def measure(args: argparse.Namespace, folder: Path) -> list[bool]:
         np.save(big / "indices.npy", large.indices.astype(kind))
         np.save(big / "data.npy", large.data)
         told = subprocess.run([sys.executable, __file__, args.corpus, "--fit-of", folder], check=True, capture_output=True, text=True)
-        matrix, peak, before = (int(number) for number in told.stdout.split())
+        start, matrix, peak = (int(number) for number in told.stdout.split())
+        ratio = (peak - start) / matrix
         print(
-            f"memory of fit, {kind.__name__}: matrix {matrix / 1e6:,.0f} MB, peak {peak / 1e6:,.0f} MB "
-            f"({before / 1e6:,.0f} MB before fit), ratio {peak / matrix:.2f}"
+            f"memory of fit, {kind.__name__}: matrix {matrix / 1e6:,.0f} MB; peak {peak / 1e6:,.0f} MB, of which {start / 1e6:,.0f} MB "
+            f"are the interpreter; without that {ratio:.2f} times the matrix"
         )
-        memory = peak / matrix if kind is np.int32 else max(memory, peak / matrix)
+        memory = max(memory, ratio)
 
     # Ctrl-C.
     sent = []
@@ -119,17 +121,21 @@ def since(begin: tuple[float, float]) -> tuple[float, float]:
 
 
 def fit_in_a_process_of_its_own(folder: Path) -> None:
-    """Prints the bytes of the matrix, the peak of the process, and what it had before."""
+    """Prints the memory of the process without the matrix, the bytes of the matrix, and the peak."""
     model = Model.load(folder / "model.safetensors")
+    start = status("VmRSS")
     indptr, indices, data = (np.load(folder / "large" / f"{name}.npy") for name in ("indptr", "indices", "data"))
     X = sp.csr_array((len(indptr) - 1, model.n_tokens))
     # The constructor would narrow indices of 64 bits.
     X.data, X.indices, X.indptr = data, indices, indptr
-    n_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    estimator = NoisyOr(graph=model, max_epochs=1, vocabulary=model.token_names)
-    estimator.fit(X)
-    print(n_bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, before)
+    NoisyOr(graph=model, max_epochs=1, vocabulary=model.token_names).fit(X)
+    print(start, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, status("VmHWM"))
+
+
+def status(name: str) -> int:
+    """A figure of this process in bytes: what it has, or had at most."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
 if __name__ == "__main__":
