@@ -29,7 +29,9 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("--topics", default="100,10")
     parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="documents of the matrix for memory, and of transform")
+    parser.add_argument(
+        "--rows", type=int, default=1_000_000, help="documents of the matrix for memory, and of transform"
+    )
     parser.add_argument("--fit-of", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.fit_of:
@@ -65,7 +67,9 @@ def measure(args: argparse.Namespace, folder: Path) -> list[bool]:
         assert estimator.model_.to_bytes() == (run / "model.safetensors").read_bytes(), "other bytes"
     for at, clock in enumerate(["wall", "CPU"]):
         program, python = (min(time[at] for time in times[name]) for name in ("program", "python"))
-        print(f"fit, {clock} time: program {program:.2f} s, Python {python:.2f} s, ratio {python / program:.3f}; the same bytes")
+        print(
+            f"fit, {clock} time: program {program:.2f} s, Python {python:.2f} s, ratio {python / program:.3f}; the same bytes"
+        )
 
     # Transform of short documents.
     model, rows = estimator.model_, args.rows
@@ -79,7 +83,9 @@ def measure(args: argparse.Namespace, folder: Path) -> list[bool]:
     estimator.transform(short)
     wall, cpu = since(begin)
     per_minute = 60 * rows / wall
-    print(f"transform: {per_minute:,.0f} documents of at most {SHORT} tokens a minute; {60 * rows / cpu:,.0f} a minute of CPU time")
+    print(
+        f"transform: {per_minute:,.0f} documents of at most {SHORT} tokens a minute; {60 * rows / cpu:,.0f} a minute of CPU time"
+    )
 
     # Memory of a fit of a large matrix, with the graph given: peak over what the process had with the matrix alone.
     model.save(folder / "model.safetensors")
@@ -91,7 +97,9 @@ def measure(args: argparse.Namespace, folder: Path) -> list[bool]:
         np.save(big / "indptr.npy", large.indptr.astype(kind))
         np.save(big / "indices.npy", large.indices.astype(kind))
         np.save(big / "data.npy", large.data)
-        told = subprocess.run([sys.executable, __file__, args.corpus, "--fit-of", folder], check=True, capture_output=True, text=True)
+        told = subprocess.run(
+            [sys.executable, __file__, args.corpus, "--fit-of", folder], check=True, capture_output=True, text=True
+        )
         start, matrix, peak = (int(number) for number in told.stdout.split())
         ratio = (peak - start) / matrix
         print(

@@ -49,7 +49,14 @@ def test_arrays_that_do_not_belong_together_are_refused():
         return _core.Corpus.from_csr(np.array(indptr, kind), np.array(indices, kind), 3)
 
     for kind in (np.int32, np.int64):
-        for indptr, indices in [([0, 2], [0]), ([0, 1], [3]), ([0, 1], [-1]), ([1, 1], [0]), ([0, -1, 1], [0]), ([], [])]:
+        for indptr, indices in [
+            ([0, 2], [0]),
+            ([0, 1], [3]),
+            ([0, 1], [-1]),
+            ([1, 1], [0]),
+            ([0, -1, 1], [0]),
+            ([], []),
+        ]:
             with pytest.raises(ValueError):
                 csr(indptr, indices, kind)
     with pytest.raises(ValueError):
@@ -89,7 +96,9 @@ INTERRUPTED = """
 
 def test_ctrl_c_ends_training_with_the_model_so_far():
     script = textwrap.dedent(INTERRUPTED.format(tests=os.path.dirname(__file__)))
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
         timer = threading.Timer(PATIENCE, child.kill)
         timer.start()
         assert child.stdout.readline() == "trains\n"
