@@ -9,7 +9,7 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 python=$target/python-venv/bin/python
 [ -x "$python" ] || { echo "run scripts/test-python.sh first: it sets up the environment" >&2; exit 1; }
 
-PYO3_PYTHON=$python PYO3_BUILD_EXTENSION_MODULE=1 cargo build --locked --release --quiet -p noisyor -p noisyor-python
+PYO3_BUILD_EXTENSION_MODULE=1 cargo build --locked --release --quiet -p noisyor -p noisyor-python
 package=$target/python-release
 rm -rf "$package"
 mkdir -p "$package"

@@ -29,7 +29,9 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("--topics", default="100,10")
     parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="documents of the matrix for memory, and of transform")
+    parser.add_argument(
+        "--rows", type=int, default=1_000_000, help="documents of the matrix for memory, and of transform"
+    )
     parser.add_argument("--fit-of", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.fit_of:
@@ -65,7 +67,9 @@ def measure(args: argparse.Namespace, folder: Path) -> list[bool]:
         assert estimator.model_.to_bytes() == (run / "model.safetensors").read_bytes(), "other bytes"
     for at, clock in enumerate(["wall", "CPU"]):
         program, python = (min(time[at] for time in times[name]) for name in ("program", "python"))
-        print(f"fit, {clock} time: program {program:.2f} s, Python {python:.2f} s, ratio {python / program:.3f}; the same bytes")
+        print(
+            f"fit, {clock} time: program {program:.2f} s, Python {python:.2f} s, ratio {python / program:.3f}; the same bytes"
+        )
 
     # Transform of short documents.
     model, rows = estimator.model_, args.rows
@@ -79,24 +83,30 @@ def measure(args: argparse.Namespace, folder: Path) -> list[bool]:
     estimator.transform(short)
     wall, cpu = since(begin)
     per_minute = 60 * rows / wall
-    print(f"transform: {per_minute:,.0f} documents of at most {SHORT} tokens a minute; {60 * rows / cpu:,.0f} a minute of CPU time")
+    print(
+        f"transform: {per_minute:,.0f} documents of at most {SHORT} tokens a minute; {60 * rows / cpu:,.0f} a minute of CPU time"
+    )
 
     # Memory of a fit of a large matrix, with the graph given: peak over what the process had with the matrix alone.
     model.save(folder / "model.safetensors")
     large = sp.vstack([X] * -(-rows // X.shape[0]), format="csr")[:rows].astype(np.float64)
+    memory = 0.0
     for kind in (np.int32, np.int64):
         big = folder / "large"
         big.mkdir(exist_ok=True)
         np.save(big / "indptr.npy", large.indptr.astype(kind))
         np.save(big / "indices.npy", large.indices.astype(kind))
         np.save(big / "data.npy", large.data)
-        told = subprocess.run([sys.executable, __file__, args.corpus, "--fit-of", folder], check=True, capture_output=True, text=True)
-        matrix, peak, before = (int(number) for number in told.stdout.split())
-        print(
-            f"memory of fit, {kind.__name__}: matrix {matrix / 1e6:,.0f} MB, peak {peak / 1e6:,.0f} MB "
-            f"({before / 1e6:,.0f} MB before fit), ratio {peak / matrix:.2f}"
+        told = subprocess.run(
+            [sys.executable, __file__, args.corpus, "--fit-of", folder], check=True, capture_output=True, text=True
         )
-        memory = peak / matrix if kind is np.int32 else max(memory, peak / matrix)
+        start, matrix, peak = (int(number) for number in told.stdout.split())
+        ratio = (peak - start) / matrix
+        print(
+            f"memory of fit, {kind.__name__}: matrix {matrix / 1e6:,.0f} MB; peak {peak / 1e6:,.0f} MB, of which {start / 1e6:,.0f} MB "
+            f"are the interpreter; without that {ratio:.2f} times the matrix"
+        )
+        memory = max(memory, ratio)
 
     # Ctrl-C.
     sent = []
@@ -119,17 +129,21 @@ def since(begin: tuple[float, float]) -> tuple[float, float]:
 
 
 def fit_in_a_process_of_its_own(folder: Path) -> None:
-    """Prints the bytes of the matrix, the peak of the process, and what it had before."""
+    """Prints the memory of the process without the matrix, the bytes of the matrix, and the peak."""
     model = Model.load(folder / "model.safetensors")
+    start = status("VmRSS")
     indptr, indices, data = (np.load(folder / "large" / f"{name}.npy") for name in ("indptr", "indices", "data"))
     X = sp.csr_array((len(indptr) - 1, model.n_tokens))
     # The constructor would narrow indices of 64 bits.
     X.data, X.indices, X.indptr = data, indices, indptr
-    n_bytes = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    estimator = NoisyOr(graph=model, max_epochs=1, vocabulary=model.token_names)
-    estimator.fit(X)
-    print(n_bytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, before)
+    NoisyOr(graph=model, max_epochs=1, vocabulary=model.token_names).fit(X)
+    print(start, X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, status("VmHWM"))
+
+
+def status(name: str) -> int:
+    """A figure of this process in bytes: what it has, or had at most."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
 if __name__ == "__main__":

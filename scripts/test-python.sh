@@ -21,7 +21,7 @@ if [ "$(cat "$environment/packages" 2> /dev/null)" != "$packages" ]; then
 fi
 
 # What maturin would put there; see python/pyproject.toml.
-export PYO3_PYTHON=$python PYO3_BUILD_EXTENSION_MODULE=1 # as maturin has it: no libpython
+export PYO3_BUILD_EXTENSION_MODULE=1 # as maturin has it: without libpython
 step cargo build --locked -p noisyor -p noisyor-python
 case $(uname) in
     Darwin) library=lib_core.dylib ;;

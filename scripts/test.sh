@@ -46,6 +46,9 @@ export NODEVICE_SELECT=1
 # From clean, incremental compilation only adds work: 7 minutes of building instead of 12.
 export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 
+# As scripts/test-python.sh has it; the other way PyO3 would be compiled anew.
+export PYO3_BUILD_EXTENSION_MODULE=1
+
 # Tint, a second WGSL compiler, which finds what naga does not. Tests without it say so.
 if command -v npm > /dev/null && scripts/tint/tint --install; then
     export PATH="$PWD/scripts/tint:$PATH"
@@ -72,7 +75,7 @@ done
 test_in_browser
 test_python
 if command -v cargo-deny > /dev/null; then
-    step cargo deny check bans licenses sources
+    step cargo deny --workspace check bans licenses sources
 else
     echo "cargo deny is not installed: licences and sources not checked (cargo install cargo-deny)"
 fi

@@ -86,7 +86,11 @@ class Listener:
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads for ``n_jobs`` as joblib means it; none: all cores, or one where joblib runs several of us already."""
+    """Threads for ``n_jobs`` as joblib means it; none: all cores, or one inside a worker of joblib."""
     from joblib import effective_n_jobs
+    from joblib.parallel import get_active_backend
 
-    return int(effective_n_jobs(-1 if n_jobs is None else n_jobs))
+    if n_jobs is None:
+        backend, _ = get_active_backend()
+        n_jobs = 1 if (getattr(backend, "nesting_level", None) or 0) > 0 else -1
+    return int(effective_n_jobs(n_jobs))

@@ -38,7 +38,9 @@ def network(params: Mapping[str, Any]) -> Any:
             raise UsageError("`parents` 'all' needs to know how many topics there are; give `topics`, such as 60")
         return {"complete": {"topics": topics}}
     request: dict[str, Any] = {"topics": topics}
-    given = {name: params[name] for name in ("parents", "min_support", "min_gain", "max_edges") if params[name] is not None}
+    given = {
+        name: params[name] for name in ("parents", "min_support", "min_gain", "max_edges") if params[name] is not None
+    }
     request |= given
     request["anchors"] = _groups(params["anchors"])
     request["exclude"] = [{"words": list(words)} for words in params["exclude"] or ()]

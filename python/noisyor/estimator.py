@@ -395,7 +395,9 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
         check_is_fitted(self, "model_")
         return self.model_.explain(document, why, estep=_recipe.estep(self.get_params(deep=False)))
 
-    def report(self, path: str | os.PathLike[str], X: Any = None, *, title: str | None = None, max_mb: float = 5.0) -> None:
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, title: str | None = None, max_mb: float = 5.0
+    ) -> None:
         """Writes one self-contained page, with the curves of training, and with documents where they are given."""
         check_is_fitted(self, "model_")
         documents = None if X is None else Corpus(self._documents(X, n_threads(self.n_jobs), Listener())[0])
@@ -438,6 +440,6 @@ def _has_new_columns(estimator: NoisyOr, X: Any) -> bool:
 
 def _numbers(X: Any) -> Any:
     """A matrix of objects as numbers."""
-    if getattr(X, "dtype", None) == object and not sp.issparse(X):
+    if isinstance(X, np.ndarray) and X.dtype == np.object_:
         return X.astype(np.float64)
     return X

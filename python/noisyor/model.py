@@ -157,7 +157,12 @@ class Model:
 
         names = np.array([*self.topic_names, *self.token_names], dtype=object)
         parents, children, weights = self._core.edges()
-        columns = {"parent": names[parents], "child": names[children], "weight": weights, "probability": -np.expm1(-weights)}
+        columns = {
+            "parent": names[parents],
+            "child": names[children],
+            "weight": weights,
+            "probability": -np.expm1(-weights),
+        }
         return pd.DataFrame(columns)
 
     def leaks(self) -> pd.DataFrame:
@@ -182,7 +187,9 @@ class Model:
         graph: nx.DiGraph[str] = nx.DiGraph()
         for node, is_topic, weight, p in self.leaks().itertuples(index=False):
             if tokens or is_topic:
-                graph.add_node(node, kind="topic" if is_topic else "token", leak=float(weight), leak_probability=float(p))
+                graph.add_node(
+                    node, kind="topic" if is_topic else "token", leak=float(weight), leak_probability=float(p)
+                )
         for parent, child, weight, p in self.edges().itertuples(index=False):
             if child in graph:
                 graph.add_edge(parent, child, weight=float(weight), probability=float(p))
@@ -233,7 +240,12 @@ class Model:
         return self.infer(documents, threshold=1.0, **options).elbo
 
     def explain(
-        self, document: Any, why: str | int | None = None, *, bound: str = "tail", estep: Mapping[str, Any] | None = None
+        self,
+        document: Any,
+        why: str | int | None = None,
+        *,
+        bound: str = "tail",
+        estep: Mapping[str, Any] | None = None,
     ) -> Explanation:
         """One document's topics, and which topic explains which token; with ``why``, the terms of that topic's log-odds as well.
 
@@ -302,10 +314,14 @@ class Model:
         if row.dtype.kind in "OUT":
             number = {name: at for at, name in enumerate(self.token_names)}
             known = dict.fromkeys(str(token) for token in document)
-            return [number[token] for token in known if token in number], [token for token in known if token not in number]
+            return [number[token] for token in known if token in number], [
+                token for token in known if token not in number
+            ]
         row = row.ravel()
         if row.size not in (0, self.n_tokens):
-            raise UsageError(f"a row has a value for each of the model's {self.n_tokens} tokens; this one has {row.size}")
+            raise UsageError(
+                f"a row has a value for each of the model's {self.n_tokens} tokens; this one has {row.size}"
+            )
         return np.flatnonzero(row > 0).tolist(), []
 
 
@@ -338,7 +354,9 @@ def _edges_of(edges: Any) -> tuple[list[str], list[str], list[float] | None]:
     return parents, children, [_weight(p, f"the probability of '{parent}' -> '{child}'") for parent, child, p in named]
 
 
-def _nodes(parents: Sequence[str], children: Sequence[str], tokens: Sequence[str] | None) -> tuple[list[str], list[str]]:
+def _nodes(
+    parents: Sequence[str], children: Sequence[str], tokens: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
     """Topics and tokens, in the order in which they come."""
     topics = dict.fromkeys(parents)
     names = dict.fromkeys([*(tokens or ()), *(child for child in children if child not in topics)])

@@ -54,14 +54,28 @@ def test_all_inputs_are_the_same_documents(token_lists, texts, matrix, corpus_fi
         assert estimator.fit(documents).model_ == fitted.model_, type(documents)
         assert np.array_equal(q(estimator, documents), q(fitted, token_lists))
     of_texts = small().fit(texts)
-    for documents in (pd.Series(texts), pl.Series(texts), pa.array(texts), np.array(texts), np.array(texts, dtype=object)):
+    for documents in (
+        pd.Series(texts),
+        pl.Series(texts),
+        pa.array(texts),
+        np.array(texts),
+        np.array(texts, dtype=object),
+    ):
         assert small().fit(documents).model_ == of_texts.model_, type(documents)
     # Of a matrix the order of the tokens is that of its columns.
     of_matrix = small().fit(X)
     assert of_matrix.model_.token_names == [str(at) for at in range(len(names))]
     named = small(vocabulary=names).fit(X)
     assert named.model_.token_names == names
-    for documents in (X.toarray(), X.astype(float), X.toarray().astype(bool), sp.csc_array(X), sp.coo_array(X), int64(X), X * 3):
+    for documents in (
+        X.toarray(),
+        X.astype(float),
+        X.toarray().astype(bool),
+        sp.csc_array(X),
+        sp.coo_array(X),
+        int64(X),
+        X * 3,
+    ):
         assert small().fit(documents).model_ == of_matrix.model_, type(documents)
         assert np.array_equal(q(of_matrix, documents), q(of_matrix, X))
     of_frame = small().fit(frame)
@@ -85,7 +99,10 @@ def test_zeros_that_are_stored_and_repeats_do_not_count(matrix):
     stored.data[:] = 1
     extra = sp.coo_matrix((np.zeros(50), (np.arange(50), np.arange(50) % X.shape[1])), shape=X.shape)
     zeros = sp.csr_matrix(
-        (np.concatenate([stored.data, extra.data]), (np.concatenate([stored.tocoo().row, extra.row]), np.concatenate([stored.tocoo().col, extra.col]))),
+        (
+            np.concatenate([stored.data, extra.data]),
+            (np.concatenate([stored.tocoo().row, extra.row]), np.concatenate([stored.tocoo().col, extra.col])),
+        ),
         shape=X.shape,
     )
     zeros.data[zeros.data > 1] = 1
@@ -198,7 +215,9 @@ def test_warm_start_begins_where_fit_ended(token_lists):
 
 
 def test_graphs_of_ones_own(token_lists, tmp_path):
-    edges = [(f"theme {at}", token) for at, theme in enumerate(["ball team goal", "song band"]) for token in theme.split()]
+    edges = [
+        (f"theme {at}", token) for at, theme in enumerate(["ball team goal", "song band"]) for token in theme.split()
+    ]
     estimator = small(graph=edges, topics=None).fit(token_lists)
     assert estimator.model_.topic_names == ["theme 0", "theme 1"] and estimator.model_.n_tokens == 5
     frame = pd.DataFrame(edges, columns=["parent", "child"])
@@ -231,7 +250,9 @@ def test_options_are_refused_by_name(token_lists):
     ]:
         with pytest.raises((NoisyOrError, OSError), match=told):
             small(**params).fit(token_lists)
-    assert small(options={"keep_starts": True, "batch": "full"}).fit(token_lists).model_.training["options"]["keep_starts"]
+    assert (
+        small(options={"keep_starts": True, "batch": "full"}).fit(token_lists).model_.training["options"]["keep_starts"]
+    )
 
 
 def test_pipelines_grids_and_cross_validation(texts, token_lists):

@@ -11,12 +11,14 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
 from conftest import make_token_lists
 from noisyor import Corpus, Model, NoisyOr, _core
+from noisyor._listener import n_threads
 
 PATIENCE = 120  # seconds until a test gives up: a hang, not slowness
 
@@ -47,7 +49,14 @@ def test_arrays_that_do_not_belong_together_are_refused():
         return _core.Corpus.from_csr(np.array(indptr, kind), np.array(indices, kind), 3)
 
     for kind in (np.int32, np.int64):
-        for indptr, indices in [([0, 2], [0]), ([0, 1], [3]), ([0, 1], [-1]), ([1, 1], [0]), ([0, -1, 1], [0]), ([], [])]:
+        for indptr, indices in [
+            ([0, 2], [0]),
+            ([0, 1], [3]),
+            ([0, 1], [-1]),
+            ([1, 1], [0]),
+            ([0, -1, 1], [0]),
+            ([], []),
+        ]:
             with pytest.raises(ValueError):
                 csr(indptr, indices, kind)
     with pytest.raises(ValueError):
@@ -87,7 +96,9 @@ INTERRUPTED = """
 
 def test_ctrl_c_ends_training_with_the_model_so_far():
     script = textwrap.dedent(INTERRUPTED.format(tests=os.path.dirname(__file__)))
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
         timer = threading.Timer(PATIENCE, child.kill)
         timer.start()
         assert child.stdout.readline() == "trains\n"
@@ -154,6 +165,16 @@ def test_joblib(token_lists, backend):
     parts = Parallel(n_jobs=2, backend=backend)(delayed(estimator.transform)(token_lists[at::3]) for at in range(3))
     for at, part in enumerate(parts):
         assert np.array_equal(part, estimator.transform(token_lists[at::3]))
+
+
+def _threads(n_jobs: int | None) -> int:
+    return n_threads(n_jobs)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_workers_of_joblib_have_one_thread_each(backend):
+    assert n_threads(None) == joblib.cpu_count() and n_threads(3) == 3
+    assert Parallel(n_jobs=2, backend=backend)(delayed(_threads)(n_jobs) for n_jobs in (None, None)) == [1, 1]
 
 
 def _in_child(estimator: NoisyOr, documents: list[list[str]], answers) -> None:

@@ -136,7 +136,9 @@ def test_explanations(model):
 def test_reports(estimator, token_lists, tmp_path):
     estimator.report(tmp_path / "report.html", token_lists, title="Four themes")
     page = (tmp_path / "report.html").read_text()
-    assert page.startswith("<!doctype html>") and "Four themes" in page and "http" + "://" not in page.split("<script")[0]
+    assert (
+        page.startswith("<!doctype html>") and "Four themes" in page and "http" + "://" not in page.split("<script")[0]
+    )
     estimator.model_.report(tmp_path / "model.html")
     assert len((tmp_path / "model.html").read_text()) < len(page)
 

@@ -37,7 +37,9 @@ def test_models_that_go_on_have_the_same_bytes(program, corpus_file, token_lists
     more = tmp_path / "more.jsonl"
     documents = [[*tokens, "umbrella"] for tokens in token_lists[:100]]
     more.write_text("".join(json.dumps({"tokens": tokens}) + "\n" for tokens in documents))
-    program("train", more, "-o", tmp_path / "updated", "--from", tmp_path / "run" / "model.safetensors", "--epochs", 2, "-q")
+    program(
+        "train", more, "-o", tmp_path / "updated", "--from", tmp_path / "run" / "model.safetensors", "--epochs", 2, "-q"
+    )
     estimator = NoisyOr(topics=4, max_epochs=2).partial_fit(token_lists).partial_fit(documents)
     assert estimator.model_.to_bytes() == (tmp_path / "updated" / "model.safetensors").read_bytes()
 
@@ -53,7 +55,9 @@ def test_inference_is_the_same(program, corpus_file, token_lists, tmp_path):
     ]:
         program("infer", run, corpus_file, "-o", tmp_path / "out.npz", "-q", *arguments)
         expected = sp.load_npz(tmp_path / "out.npz")
-        found = estimator.set_params(output="q", threshold=None, bound="tail").set_params(**params).transform(token_lists)
+        found = (
+            estimator.set_params(output="q", threshold=None, bound="tail").set_params(**params).transform(token_lists)
+        )
         for name in ("data", "indices", "indptr"):
             assert np.array_equal(getattr(found, name), getattr(expected, name)), (arguments, name)
     per_doc = tmp_path / "per-doc.tsv"

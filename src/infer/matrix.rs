@@ -72,13 +72,15 @@ impl TopicMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::{align, sample_corpus, sample_network};
+    use crate::corpus::{Corpus, align, sample_corpus, sample_network};
     use crate::estep::cpu::CpuEStep;
     use crate::infer;
 
     #[test]
     fn rows_are_the_topics_at_or_above_the_threshold() {
-        let (network, corpus) = (sample_network().unwrap(), sample_corpus().unwrap());
+        let (network, sample) = (sample_network().unwrap(), sample_corpus().unwrap());
+        let mut corpus = Corpus::from_tokens((0..200).map(|doc_ix| sample.tokens(doc_ix).to_vec()));
+        corpus.set_token_names(sample.token_names().unwrap().iter());
         let alignment = align(&corpus, &network.names.tokens);
         let (docs, options, monitor) = (alignment.docs(&corpus), EStepOptions::default(), Monitor::default());
         let infer = |threshold| {
