@@ -20,7 +20,7 @@ from maturin import (  # noqa: F401
     prepare_metadata_for_build_wheel,
 )
 
-SCRIPTS = Path("noisyor.data/scripts")  # maturin packs what is there
+SCRIPTS = Path("noisyor._core.data/scripts")  # where maturin looks: the name of the extension module
 PROGRAM = "noisyor.exe" if os.name == "nt" else "noisyor"
 PROFILE = os.environ.get("NOISYOR_PROFILE", "release")
 

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export CARGO_TARGET_DIR
 venv=$CARGO_TARGET_DIR/cluster-venv
-wheels=$CARGO_TARGET_DIR/wheels
+wheels=$CARGO_TARGET_DIR/python-wheels
 pip() { "$venv/bin/pip" "$@" --quiet --disable-pip-version-check; }
 
 command -v java > /dev/null || {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds the Python package's sdist and wheel in target/wheels, installs each by pip alone in a fresh environment, and
+# Builds the Python package's sdist and wheel in target/python-wheels, installs each by pip alone in a fresh environment, and
 # compares package and program there. By hand, as optimised builds take long; NOISYOR_PROFILE=dev is quicker.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export CARGO_TARGET_DIR
-wheels=$CARGO_TARGET_DIR/wheels
+wheels=$CARGO_TARGET_DIR/python-wheels
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 step() { printf '\n== %s\n' "$*"; "$@"; }
