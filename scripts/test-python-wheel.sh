@@ -24,5 +24,10 @@ for made in "$wheels"/*; do
     step pip "$name" install "$made"
     "$folder/$name/bin/python" "$root/scripts/test_python_wheel.py" "$root/data/sample"
 done
+# As a user without an environment.
+name=$(basename "$wheels"/*.whl)
+pip "$name" install --target "$folder/target" "$wheels/$name"
+pip "$name" uninstall --yes noisyor
+PYTHONPATH=$folder/target "$folder/$name/bin/python" -m noisyor --version
 du -h --apparent-size "$wheels"/*
 echo "package and program were installed from sdist and wheel"
