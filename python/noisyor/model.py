@@ -63,7 +63,10 @@ class Model:
         return self._core.to_bytes(_NATIVE)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Model.from_bytes, (self.to_bytes(),)
+        # A .safetensors file rounds weights to f32, as training does; those of other networks would not stay the same.
+        weights = np.concatenate([self._core.edges()[2], self._core.leaks()])
+        name = _NATIVE if np.array_equal(weights, weights.astype(np.float32)) else "model.json"
+        return _unpickled, (name, self._core.to_bytes(name))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self.fingerprint == other.fingerprint
@@ -320,6 +323,10 @@ class Model:
                 f"a row has a value for each of the model's {self.n_tokens} tokens; this one has {row.size}"
             )
         return np.flatnonzero(row > 0).tolist(), []
+
+
+def _unpickled(name: str, content: bytes) -> Model:
+    return Model(_core.Network.from_bytes(name, content))
 
 
 def _edges_of(edges: Any) -> tuple[list[str], list[str], list[float] | None]:
