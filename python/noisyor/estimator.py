@@ -311,6 +311,8 @@ class NoisyOr(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-l
             return X._core, False
         words = {name: getattr(self, name) for name in ("stop_words", "min_df", "max_df", "max_vocab", "phrases")}
         if isinstance(X, (str, os.PathLike)):
+            if self.vocabulary is not None:
+                raise UsageError("`vocabulary` is for documents in memory; read a file by Corpus.read(path, vocab=...)")
             reading = {"words": _documents.word_request({} if known is not None else words)}
             return _documents.read(X, reading, known, threads, listener), False
         lists = _documents.as_lists(X)

@@ -303,6 +303,8 @@ def test_what_is_no_list_of_documents(token_lists, texts):
     ]:
         with pytest.raises((UsageError, TypeError), match=told):
             small().fit(documents)
+    with pytest.raises(UsageError, match="`vocabulary`"):
+        small(vocabulary=["ball"]).fit("documents.jsonl")
     with pytest.raises(FileNotFoundError, match="a list of one"):
         estimator.transform("the team scored")
     for threshold in (-0.1, 2):
