@@ -26,7 +26,7 @@ for made in "$wheels"/*; do
 done
 # As a user without an environment.
 name=$(basename "$wheels"/*.whl)
-pip "$name" install --target "$folder/target" "$wheels/$name"
+pip "$name" install --no-deps --target "$folder/target" "$wheels/$name"
 pip "$name" uninstall --yes noisyor
 PYTHONPATH=$folder/target "$folder/$name/bin/python" -m noisyor --version
 du -h --apparent-size "$wheels"/*
