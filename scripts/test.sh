@@ -21,6 +21,15 @@ test_in_browser() { # reports opened in Chromium; a busy machine may take three 
     NOISYOR=target/debug/noisyor SLOW=3 step scripts/browser-test.sh
 }
 
+test_python() { # the Python package, with the program that was built for the tests
+    if [ "${NOISYOR_SKIP_PYTHON:-}" = 1 ]; then
+        echo "skipped, as NOISYOR_SKIP_PYTHON=1: the Python package is not tested"
+        return
+    fi
+    python3 -c 'import venv, ensurepip' 2> /dev/null || install python3-venv "there is no Python with venv"
+    step scripts/test-python.sh
+}
+
 has_vulkan() { # a driver's description where Vulkan's loader looks for it
     compgen -G '/usr/share/vulkan/icd.d/*.json' > /dev/null || compgen -G '/etc/vulkan/icd.d/*.json' > /dev/null
 }
@@ -37,6 +46,9 @@ export NODEVICE_SELECT=1
 # From clean, incremental compilation only adds work: 7 minutes of building instead of 12.
 export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 
+# As scripts/test-python.sh has it; the other way PyO3 would be compiled anew.
+export PYO3_BUILD_EXTENSION_MODULE=1
+
 # Tint, a second WGSL compiler, which finds what naga does not. Tests without it say so.
 if command -v npm > /dev/null && scripts/tint/tint --install; then
     export PATH="$PWD/scripts/tint:$PATH"
@@ -46,8 +58,8 @@ fi
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
-step cargo clippy --locked --all-targets -- -D warnings
-RUSTDOCFLAGS="-D warnings" step cargo doc --locked --no-deps --document-private-items
+step cargo clippy --locked --workspace --all-targets -- -D warnings
+RUSTDOCFLAGS="-D warnings" step cargo doc --locked --workspace --no-deps --document-private-items
 # Fewer features: the library alone, with each, and the program without the others.
 for features in "" gpu parquet cjk; do
     step cargo clippy --locked --lib --no-default-features --features "$features" -- -D warnings
@@ -66,8 +78,9 @@ for example in examples/*.rs; do # they assert what they find
     step cargo run --locked --quiet --example "$(basename "$example" .rs)"
 done
 test_in_browser
+test_python
 if command -v cargo-deny > /dev/null; then
-    step cargo deny check bans licenses sources
+    step cargo deny --workspace check bans licenses sources
 else
     echo "cargo deny is not installed: licences and sources not checked (cargo install cargo-deny)"
 fi

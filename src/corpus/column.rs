@@ -1,15 +1,22 @@
-//! Arrays of a corpus, in memory or in a mapped file, behind one face.
+//! Arrays of a corpus, in memory, in a mapped file or in the arrays of a program that uses the library, behind one face.
 
+use super::Corpus;
 use bytemuck::AnyBitPattern;
 use memmap2::Mmap;
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Numbers, owned or in a part of a mapped file.
+/// Numbers that somebody else keeps in memory; they must not change while they are shared.
+pub trait Numbers<T>: AsRef<[T]> + std::fmt::Debug + Send + Sync {}
+
+impl<T, A: AsRef<[T]> + std::fmt::Debug + Send + Sync> Numbers<T> for A {}
+
+/// Numbers, owned, shared, or in a part of a mapped file.
 #[derive(Debug, Clone)]
 pub(super) enum Column<T> {
     Owned(Vec<T>),
+    Shared(Arc<dyn Numbers<T>>),
     Mapped(MappedNumbers<T>),
 }
 
@@ -35,6 +42,7 @@ impl<T: AnyBitPattern> Deref for Column<T> {
     fn deref(&self) -> &[T] {
         match self {
             Self::Owned(numbers) => numbers,
+            Self::Shared(numbers) => (**numbers).as_ref(),
             Self::Mapped(part) => bytemuck::cast_slice(&part.map[part.range.clone()]),
         }
     }
@@ -47,15 +55,37 @@ impl<T> Default for Column<T> {
 }
 
 impl<T: AnyBitPattern> Column<T> {
-    /// The numbers to add to; a mapped column is copied first.
+    /// The numbers to add to; a shared or mapped column is copied first.
     pub(super) fn to_mut(&mut self) -> &mut Vec<T> {
-        if let Self::Mapped(_) = self {
+        if !matches!(self, Self::Owned(_)) {
             *self = Self::Owned(self.to_vec());
         }
         match self {
             Self::Owned(numbers) => numbers,
-            Self::Mapped(_) => unreachable!("copied above"),
+            Self::Shared(_) | Self::Mapped(_) => unreachable!("copied above"),
         }
+    }
+}
+
+impl<T: std::fmt::Debug + Send + Sync + 'static> Column<T> {
+    /// Owned numbers are shared from now on: clones of the column take no memory.
+    fn share(&mut self) {
+        if let Self::Owned(numbers) = self {
+            *self = Self::Shared(Arc::new(std::mem::take(numbers)));
+        }
+    }
+}
+
+impl Corpus {
+    /// The same documents in arrays that its clones share.
+    pub fn shared(mut self) -> Self {
+        [&mut self.tokens, &mut self.others].into_iter().for_each(Column::share);
+        [&mut self.doc_ends, &mut self.other_ends].into_iter().for_each(Column::share);
+        for texts in [&mut self.ids, &mut self.labels].into_iter().chain(&mut self.token_names) {
+            texts.ends.share();
+            texts.bytes.share();
+        }
+        self
     }
 }
 

@@ -1,9 +1,11 @@
 //! A corpus from arrays in memory.
 
 use super::Corpus;
+use super::column::{Column, Numbers};
 use crate::error::{Error, Result};
 use crate::faults::shown;
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 impl Corpus {
     /// A corpus from a matrix in compressed sparse rows, a document a row: the tokens of document d are
@@ -60,6 +62,33 @@ impl Corpus {
         }
         Ok(corpus)
     }
+
+    /// The same, where the indices stay in somebody else's memory. Rows whose indices do not ascend, or repeat, are copied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Corpus::from_csr`].
+    pub fn from_shared_csr(
+        indptr: Vec<u64>,
+        indices: Arc<dyn Numbers<u32>>,
+        n_tokens: u32,
+        names: Option<Vec<String>>,
+    ) -> Result<Self> {
+        let tokens = (*indices).as_ref();
+        check(&indptr, tokens, n_tokens, names.as_deref()).map_err(Error::Usage)?;
+        let ascends = |row: &[u64]| tokens[row[0] as usize..row[1] as usize].is_sorted_by(|a, b| a < b);
+        if !indptr.windows(2).all(ascends) {
+            return Self::from_csr(indptr, tokens.to_vec(), n_tokens, names);
+        }
+        let mut doc_ends = indptr;
+        doc_ends.remove(0);
+        let mut corpus = Self { n_tokens, tokens: Column::Shared(indices), ..Self::default() };
+        *corpus.doc_ends.to_mut() = doc_ends;
+        if let Some(names) = names {
+            corpus.set_token_names(names);
+        }
+        Ok(corpus)
+    }
 }
 
 fn check(indptr: &[u64], indices: &[u32], n_tokens: u32, names: Option<&[String]>) -> Result<(), String> {
@@ -106,6 +135,31 @@ mod tests {
         assert_eq!((wide.n_docs(), wide.n_tokens()), (0, 7));
         wide.push(&mut vec![2], "", "");
         assert_eq!((wide.tokens(0), wide.n_tokens()), (&[2][..], 7));
+    }
+
+    #[test]
+    fn shared_indices_stay_where_they_are() {
+        let shared = |indptr: &[u64], indices: &[u32]| {
+            let indices: Arc<Vec<u32>> = Arc::new(indices.to_vec());
+            let corpus = Corpus::from_shared_csr(indptr.to_vec(), indices.clone(), 4, None).unwrap();
+            assert_eq!(corpus, Corpus::from_csr(indptr.to_vec(), indices.to_vec(), 4, None).unwrap());
+            (corpus.tokens.as_ptr() == indices.as_ptr(), corpus)
+        };
+        let (is_there, corpus) = shared(&[0, 2, 2, 3], &[1, 3, 0]);
+        assert!(
+            is_there
+                && corpus.fingerprint()
+                    == Corpus::from_csr(vec![0, 2, 2, 3], vec![1, 3, 0], 4, None).unwrap().fingerprint()
+        );
+        assert!(!shared(&[0, 2], &[3, 1]).0 && !shared(&[0, 2], &[1, 1]).0);
+        let mut grown = corpus.clone();
+        grown.push(&mut vec![2], "id", "");
+        assert_eq!((grown.tokens(0), grown.tokens(3), corpus.n_docs()), (&[1, 3][..], &[2][..], 3));
+        let (shared, copy) = (grown.clone().shared(), grown.clone().shared());
+        assert_eq!(shared, copy);
+        assert_eq!(shared.tokens.as_ptr(), shared.clone().tokens.as_ptr());
+        assert_eq!((shared.clone(), shared.fingerprint()), (grown.clone(), grown.fingerprint()));
+        assert!(Corpus::from_shared_csr(vec![0, 1], Arc::new(vec![9]), 4, None).is_err());
     }
 
     #[test]

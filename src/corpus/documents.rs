@@ -109,6 +109,28 @@ impl Corpus {
         self.token_names = Some(names);
     }
 
+    /// Gives all documents to a sink, and the tokens' names: to the writer of a native corpus, say.
+    ///
+    /// # Errors
+    ///
+    /// What the sink fails with.
+    pub fn copy_to(&self, sink: &mut dyn Sink) -> Result<()> {
+        match self.token_names() {
+            Some(names) => sink.set_names(&mut names.iter())?,
+            None => sink.set_n_tokens(self.n_tokens),
+        }
+        let (mut present, mut others) = (Vec::new(), Others::default());
+        for doc_ix in 0..self.n_docs() {
+            let state = self.state(doc_ix);
+            present.clear();
+            present.extend_from_slice(state.present);
+            others.copy(state.other);
+            let label = self.label(doc_ix).unwrap_or("");
+            sink.push_state(&mut present, &mut others, self.own_id(doc_ix), label)?;
+        }
+        Ok(())
+    }
+
     /// Names of the tokens, where the corpus has them.
     pub fn token_names(&self) -> Option<&Strings> {
         self.token_names.as_ref()

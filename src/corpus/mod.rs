@@ -26,7 +26,7 @@ mod vocabulary;
 
 pub use align::{Alignment, Docs, align, align_checked, known_share, token_frequency};
 pub use check::{Lengths, Summary, check, check_for};
-pub use column::Strings;
+pub use column::{Numbers, Strings};
 pub use document::{Document, Words};
 pub use documents::{Corpus, RELEASE_DOCS};
 pub use for_model::{matching_warnings, missing_words, reading_warnings};

@@ -2,6 +2,7 @@
 //! depend on how many there are.
 
 mod inference;
+mod matrix;
 mod on_ranks;
 mod output;
 mod parts;
@@ -9,6 +10,7 @@ mod records;
 mod shard;
 
 pub use inference::{Inference, InferredBy, Job};
+pub use matrix::TopicMatrix;
 pub use on_ranks::help;
 #[cfg(feature = "parquet")]
 pub(crate) use output::parquet;

@@ -233,7 +233,7 @@ fn verify(loaded: Loaded, expected: &str, faults: &mut Faults) -> Result<Option<
 /// [`Error::Io`] where it cannot be written, [`Error::Usage`] for another extension, or
 /// names that the format cannot hold.
 pub fn save(network: &Network, path: &Path) -> Result<()> {
-    files::replace(path, &bytes_of(network, path)?)
+    files::replace(path, &to_bytes(network, path)?)
 }
 
 /// The same, written aside in a folder on the same disk.
@@ -242,10 +242,15 @@ pub fn save(network: &Network, path: &Path) -> Result<()> {
 ///
 /// As [`save`].
 pub fn save_by(folder: &Path, network: &Network, path: &Path) -> Result<()> {
-    files::replace_by(folder, path, &bytes_of(network, path)?)
+    files::replace_by(folder, path, &to_bytes(network, path)?)
 }
 
-fn bytes_of(network: &Network, path: &Path) -> Result<Vec<u8>> {
+/// The content of the file that [`save`] would write; [`load_bytes`] reads it again.
+///
+/// # Errors
+///
+/// As [`save`], but for writing.
+pub fn to_bytes(network: &Network, path: &Path) -> Result<Vec<u8>> {
     let bytes = match format_of(path)? {
         Format::Json => json::format(network),
         Format::Safetensors => safetensors::format(network),

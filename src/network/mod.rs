@@ -18,7 +18,7 @@ mod words;
 
 pub use check::{check, check_bytes};
 pub use edge_list::is_edge_header;
-pub use file::{Loaded, check_extension, load, load_bytes, load_model, save, save_by, save_graph};
+pub use file::{Loaded, check_extension, load, load_bytes, load_model, save, save_by, save_graph, to_bytes};
 pub use fingerprint::fingerprint;
 pub use given::WithGiven;
 pub use graph::{Graph, GraphFault};

@@ -6,7 +6,7 @@ use super::source::NetworkSource;
 use super::start::Start;
 use crate::capacity::Effort;
 use crate::corpus::{
-    Alignment, Corpus, CorpusSource, Docs, Ingested, Parts, Place, align, matching_warnings, reading_warnings,
+    Alignment, Corpus, CorpusSource, Docs, Ingested, Parts, align, matching_warnings, reading_warnings,
 };
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -25,7 +25,7 @@ const MAX_DOCS: f64 = 1e15;
 /// What a program has already: in memory instead of in files, and other ranks to work with.
 #[derive(Debug, Default)]
 pub struct Given {
-    /// The corpus, where its place is [`Place::Memory`].
+    /// The corpus, where its place is [`Place::Memory`], or where it was read from its file already.
     pub corpus: Option<Corpus>,
     /// The graph, where the network's source is [`NetworkSource::Memory`].
     pub graph: Option<Loaded>,
@@ -70,7 +70,7 @@ pub(crate) fn read_corpus(
     monitor: &Arc<Monitor>,
     observer: &mut dyn Observer,
 ) -> Result<(Corpus, Ingested)> {
-    if let (Some(corpus), Place::Memory) = (given, &source.place) {
+    if let Some(corpus) = given {
         return Ok((corpus, Ingested::default()));
     }
     staged(observer, Stage::Reading, source.n_bytes(), || source.read_on(team, known, monitor))

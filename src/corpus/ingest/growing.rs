@@ -39,19 +39,7 @@ impl Growing {
     fn move_to_file(&mut self) -> Result<()> {
         let Held::Memory(corpus) = &self.held else { return Ok(()) };
         let mut writer = NativeWriter::temporary(&self.folder)?;
-        match corpus.token_names() {
-            Some(names) => writer.set_names(&mut names.iter())?,
-            None => writer.set_n_tokens(corpus.n_tokens),
-        }
-        let (mut present, mut others) = (Vec::new(), Others::default());
-        for doc_ix in 0..corpus.n_docs() {
-            let state = corpus.state(doc_ix);
-            present.clear();
-            present.extend_from_slice(state.present);
-            others.copy(state.other);
-            let label = corpus.label(doc_ix).unwrap_or("");
-            writer.push_state(&mut present, &mut others, corpus.own_id(doc_ix), label)?;
-        }
+        corpus.copy_to(&mut writer)?;
         self.held = Held::File(Box::new(writer));
         Ok(())
     }

@@ -144,7 +144,7 @@ impl Subject<'_> {
 }
 
 /// The log-odds of a q. Below 1 q has steps of 2^-24, so 16.6 is the largest; below 0.5 it keeps its digits.
-fn log_odds(q: f32) -> f32 {
+pub(super) fn log_odds(q: f32) -> f32 {
     let q = f64::from(q.clamp(f32::MIN_POSITIVE, 1.0f32.next_down()));
     (q / (1.0 - q)).ln() as f32
 }
