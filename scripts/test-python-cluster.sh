@@ -26,6 +26,7 @@ pip install --force-reinstall --no-deps "$WHEEL" # another build has the same ve
 
 # Tests must find the installed package and not the folder.
 run_tests() { "$venv/bin/pytest" -q -s -p no:cacheprovider -W ignore::FutureWarning "$@"; }
+export PYSPARK_PYTHON="$venv/bin/python" # that of the workers
 export RAY_AUTH_MODE=disabled RAY_USAGE_STATS_ENABLED=0 # nothing leaves this machine
 run_tests python/tests_cluster/test_spark.py
 run_tests python/tests_cluster/test_ray.py
