@@ -27,6 +27,8 @@ case $(uname) in
     Darwin) library=lib_core.dylib ;;
     *) library=lib_core.so ;;
 esac
+# A process may have the old one mapped: it is replaced, not overwritten.
+rm -f python/noisyor/_core.abi3.so
 cp "$target/debug/$library" python/noisyor/_core.abi3.so
 
 export NOISYOR=$target/debug/noisyor PYTHONPATH=$PWD/python
