@@ -223,7 +223,7 @@ impl Results {
         self.elbo.extend_from_slice(some.elbo);
     }
 
-    /// The numbers of documents and topics, then the arrays. Ranks have the same byte order ([`super::agree`]).
+    /// The numbers of documents and topics, then the arrays. Ranks have the same byte order ([`super::agree()`]).
     fn to_bytes(&self) -> Vec<u8> {
         let lengths = [self.elbo.len() as u64, self.topics.len() as u64];
         let arrays: [&[u8]; 5] = [

@@ -32,6 +32,13 @@ pub const F32_UPDATE: f64 = 1e-7;
 /// Sums in f64 of the same f32 terms in another order, relative to the sum: at most a thousand terms, all
 /// positive.
 pub const F64_SUMS: f64 = 1e-12;
+/// What rounding to whole units may change two sums by, as a share of the most that D documents can add up to, for every block: a unit is
+/// less than 2^-58 of that (src/estep/sums.rs: `2^(e + L - 61)`, with `2^e` at most 4 times what one document adds, and `2^L < 2 D`), and
+/// each of the two is off by half a unit. Sums that are tiny beside what documents can add up to have an absolute error, not a relative one.
+pub const FIXED_SUMS: f64 = 1.0 / (1u64 << 58) as f64;
+/// What a document can add to N and L of random networks: 1 + 1 / w, with edge weights above 0.03 and leaks above 9e-6.
+pub const MOST_N: f64 = 33.0;
+pub const MOST_L: f64 = 1.2e5;
 /// f64 bounds before and after an update: about a thousand terms of at most 100, each good to 1e-16.
 pub const F64_UPDATE: f64 = 1e-10;
 /// Central differences over 1e-4 of a weight's logarithm: truncation 2e-9, rounding 1e-10, relative to the
