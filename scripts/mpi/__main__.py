@@ -49,7 +49,7 @@ def lost_ranks():
     lost.killed_often(suite, by_openmpi, FLAT, references[FLAT], (kills + 1) // 2)
     lost.killed_often(suite, by_openmpi, DEEP, references[DEEP], kills // 2)
     lost.stopped(suite, by_openmpi, FLAT, references[FLAT])
-    lost.asked_to_stop(suite, by_openmpi, FLAT, references[FLAT])
+    lost.asked_to_stop(suite, by_openmpi, DEEP, references[DEEP])
 
 
 def other_mpi():

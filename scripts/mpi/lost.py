@@ -86,10 +86,10 @@ def stopped(suite, launcher, kind, reference):
 
 
 def asked_to_stop(suite, launcher, kind, reference):
-    """A signal to mpirun, or to one rank."""
+    """A signal to mpirun, which passes it on only after its grace, or to one rank."""
     for name, to_one in [("SIGTERM", False), ("SIGINT", False), ("SIGTERM", True)]:
         run = suite.folder(kind.name)
-        process = start(suite, launcher, kind, run, 3, grace=10)
+        process = start(suite, launcher, kind, run, 3, grace=5)
         pids = in_mid_epoch(suite, launcher, process, run, 3, 0.2)
         what = f"{name} to {'one rank' if to_one else 'mpirun'} of {launcher.mpi}"
         if not pids:
