@@ -19,11 +19,11 @@ class Launcher:
     mpi: str
     noisyor: Path
 
-    def before(self, n, hosts=None):
-        """What stands before the program's command."""
+    def before(self, n, hosts=None, grace=3):
+        """What stands before the program's command; `grace`: seconds between a signal to mpirun and the end of its processes."""
         if self.mpi == "mpich":
             return ["mpirun.mpich", "-n", str(n)]
-        return [*(hosts.before() if hosts else ["mpirun.openmpi"]), *OPEN_MPI, "-n", str(n)]
+        return [*(hosts.before() if hosts else ["mpirun.openmpi"]), *OPEN_MPI, "--mca", "odls_base_sigkill_timeout", str(grace), "-n", str(n)]
 
     def pids(self):
         """Processes of the program that were started in a job, by rank."""
@@ -47,10 +47,9 @@ class Launcher:
         return len(pids)
 
 
-# mpirun waits twice so long after a signal, whatever its processes do; a lost host is noticed within 14 seconds.
+# A lost host is noticed within 14 seconds.
 OPEN_MPI = [
     *"--allow-run-as-root --oversubscribe --bind-to none".split(),
-    *"--mca odls_base_sigkill_timeout 3".split(),
     *"--mca oob_tcp_keepalive_time 8 --mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 3".split(),
 ]
 

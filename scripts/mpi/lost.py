@@ -12,13 +12,13 @@ LIMIT = 30  # seconds within which a job ends once a rank is lost
 SOME = [2, 3, 4]
 
 
-def start(suite, launcher, kind, run, n, hosts=None):
+def start(suite, launcher, kind, run, n, hosts=None, **options):
     """Begins a run, or goes on with it."""
     goes_on = has_begun(run)
     if not goes_on:
         shutil.rmtree(run, ignore_errors=True)
     command = ["train", "--resume", run] if goes_on else suite.train(kind, run)
-    return suite.start(*command, "--checkpoint-steps", "1", before=launcher.before(n, hosts))
+    return suite.start(*command, "--checkpoint-steps", "1", before=launcher.before(n, hosts, **options))
 
 
 def in_mid_epoch(suite, launcher, process, run, n, seconds):
@@ -86,10 +86,10 @@ def stopped(suite, launcher, kind, reference):
 
 
 def asked_to_stop(suite, launcher, kind, reference):
-    """A signal to mpirun, or to one rank."""
+    """A signal to mpirun, which passes it on only after its grace, or to one rank."""
     for name, to_one in [("SIGTERM", False), ("SIGINT", False), ("SIGTERM", True)]:
         run = suite.folder(kind.name)
-        process = start(suite, launcher, kind, run, 3)
+        process = start(suite, launcher, kind, run, 3, grace=5)
         pids = in_mid_epoch(suite, launcher, process, run, 3, 0.2)
         what = f"{name} to {'one rank' if to_one else 'mpirun'} of {launcher.mpi}"
         if not pids:

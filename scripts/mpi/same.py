@@ -48,7 +48,7 @@ def read_lines(corpus):
 def differences_are_refused(suite, launcher, kind, corpus):
     """Ranks that were given other options, or other documents under the same name."""
     options = ["train", *kind.options.split(), "--backend", "cpu", "-o", suite.folder("refused")]
-    other = [*options, "--seed", "7"]
+    other = [option if option != "--valid" else "--test" for option in options]
     refused(suite, "other options", launcher, options, other)
     folders = [suite.folder("data"), suite.folder("data")]
     lines = read_lines(corpus)
