@@ -44,9 +44,14 @@ fn a_gpu_is_refused_without_the_feature_and_auto_means_the_cpu() {
 /// The program in a folder of its own, as one of several processes that a launcher has started.
 #[cfg(not(feature = "mpi"))]
 fn started(arguments: &str, variables: [(&str, &str); 2]) -> (std::process::Output, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let mut program = assert_cmd::cargo::cargo_bin_cmd!("noisyor");
-    let output = program.current_dir(&folder).args(arguments.split(' ')).envs(variables).output().unwrap();
+    let output = program
+        .current_dir(&folder)
+        .args(arguments.split(' '))
+        .envs(variables)
+        .output()
+        .expect("the program runs");
     (output, folder)
 }
 
