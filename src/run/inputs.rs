@@ -25,7 +25,7 @@ const MAX_DOCS: f64 = 1e15;
 /// What a program has already: in memory instead of in files, and other ranks to work with.
 #[derive(Debug, Default)]
 pub struct Given {
-    /// The corpus, where its place is [`Place::Memory`], or where it was read from its file already.
+    /// The corpus, where its place is [`Place::Memory`](crate::corpus::Place::Memory), or where it was read from its file already.
     pub corpus: Option<Corpus>,
     /// The graph, where the network's source is [`NetworkSource::Memory`].
     pub graph: Option<Loaded>,
