@@ -127,20 +127,24 @@ impl Scale {
     pub fn fixed(self, graph: &Graph, params: &Params, block: BlockSums) -> Result<BlockSums<i64>> {
         let BlockSums { totals, nodes, leak, topic, edge } = block;
         let mut rounding = Rounding::of(self, totals.n_docs);
-        let mut edges = edge.into_iter();
-        let mut fixed = BlockSums { edge: Vec::with_capacity(edges.len()), ..BlockSums::default() };
-        for (at, &node) in nodes.iter().enumerate() {
+        // In place: a block of a large network has hundreds of thousands of edges.
+        let mut edge: Vec<i64> = bytemuck::cast_vec(edge);
+        let (mut fixed_leak, mut fixed_topic) =
+            (Vec::with_capacity(leak.len()), Vec::with_capacity(topic.len()));
+        let mut edges = &mut edge[..];
+        for ((&node, leak), [q, n_docs]) in nodes.iter().zip(leak).zip(topic) {
             let of_node = self.of_node(params, node as usize);
-            fixed.leak.push(rounding.fixed(leak[at], of_node));
-            let [q, n_docs] = topic[at];
-            fixed.topic.push([rounding.fixed(q, self.of_topic()), n_docs as i64]);
+            fixed_leak.push(rounding.fixed(leak, of_node));
+            fixed_topic.push([rounding.fixed(q, self.of_topic()), n_docs as i64]);
             let weights = &params.edge[graph.edges_into(node as usize)];
-            fixed.edge.extend(
-                weights.iter().zip(&mut edges).map(|(&w, sum)| rounding.fixed(sum, self.of_edge(of_node, w))),
-            );
+            let (into, rest) = edges.split_at_mut(weights.len());
+            for (sum, &w) in into.iter_mut().zip(weights) {
+                *sum = rounding.fixed(f64::from_bits(*sum as u64), self.of_edge(of_node, w));
+            }
+            edges = rest;
         }
         rounding.check()?;
-        Ok(BlockSums { totals, nodes, ..fixed })
+        Ok(BlockSums { totals, nodes, leak: fixed_leak, topic: fixed_topic, edge })
     }
 }
 
