@@ -25,7 +25,7 @@ mpirun.mpich --version | sed -n 's/ *Version: */MPICH /p'
 
 # Without what MPI has nothing to do with, and not optimised across crates: building is the longest part otherwise.
 export CARGO_PROFILE_RELEASE_LTO=off
-target=${CARGO_TARGET_DIR:-target}/mpi
+target=${CARGO_TARGET_DIR:-target}/mpi-build
 build() { # build NAME FEATURES
     cargo build --release --locked --no-default-features --features "$2" --target-dir "$target"
     cp "$target/release/noisyor" "$target/noisyor-$1"
