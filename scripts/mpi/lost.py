@@ -61,7 +61,7 @@ def killed_often(suite, launcher, kind, reference, n_kills):
         ended = process.end()
         fault = f"{run}: {ended}" if ended.status else reference.difference(run)
         suite.check("the same end after kills, with other numbers of ranks", fault and f"{of_run} kills: {fault}")
-    suite.note("seconds from a kill to the end of the job, at most", f"{longest:.1f}")
+    suite.note(f"seconds from a kill to the end of the job, at most, {launcher.mpi}: {kind.name}", f"{longest:.1f}")
 
 
 def stopped(suite, launcher, kind, reference):
