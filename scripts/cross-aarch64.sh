@@ -42,7 +42,8 @@ count() { # count FUNCTION PATTERN: instructions of the CPU backend's function t
     awk -v function_name="estep::cpu::$1" '/^[0-9a-f]+ </ { inside = index($0, function_name) } inside' "$logs/code" \
         | grep -cE "$2" || true
 }
-for function in document::solve_from greedy::climb reduce::upper_terms; do
+# `reduce::upper_terms` is inlined where it is called.
+for function in document::solve_from greedy::climb "CpuEStep as noisyor::estep::EStep>::run_packed"; do
     four=$(count "$function" '\sfml[as]\s+v[0-9]+\.4s')
     one=$(count "$function" '\sfn?m(add|sub)\s+s[0-9]')
     calls=$(count "$function" '\sbl?\s.*<fmaf')
