@@ -7,6 +7,8 @@
 mod agree;
 mod estep;
 #[cfg(feature = "mpi")]
+mod members;
+#[cfg(feature = "mpi")]
 mod mpi;
 mod sparse;
 mod team;
@@ -17,7 +19,9 @@ mod watch;
 pub use agree::{Said, agree};
 pub use estep::RankedEStep;
 #[cfg(feature = "mpi")]
-pub use mpi::{Member, MpiRanks};
+pub use members::Member;
+#[cfg(feature = "mpi")]
+pub use mpi::MpiRanks;
 pub use team::{Calling, Spent, Team};
 pub use threads::{ThreadRanks, on_threads};
 

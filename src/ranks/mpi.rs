@@ -5,10 +5,11 @@
 //! So a call that will never be complete, because a rank is lost, does not keep anybody from ending.
 
 use super::Ranks;
+use super::members::{MOST, Member, gather, start};
 use super::watch::{Limit, SILENCE, Watch};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use ferrompi::{Communicator, Mpi, ReduceOp, Request, Source, Tag, ThreadLevel, scope};
+use ferrompi::{Communicator, ReduceOp, Request, Source, Tag, scope};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -19,9 +20,6 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A call that takes longer is asked for less often, so that computing threads have the cores.
 const BUSY: Duration = Duration::from_millis(2);
-
-/// Numbers summed, bytes gathered by one call of MPI: MPI counts in 32 bits.
-const MOST: usize = 1 << 28;
 
 /// From a lost rank to the end of the job: time to write a checkpoint. A launcher that notices a cut link ends the job by itself
 /// meanwhile; one that is asked to end it before it has noticed waits for the lost host.
@@ -56,17 +54,6 @@ pub struct MpiRanks {
     asks: Mutex<Sender<Ask>>,
     says: Mutex<Sender<Say>>,
     shared: Arc<Shared>,
-}
-
-/// A process of the job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    /// Its machine.
-    pub host: String,
-    /// Its number there.
-    pub process: u32,
-    /// The cores that it may use, as the system lists them; empty where it does not say.
-    pub cores: String,
 }
 
 /// A collective call.
@@ -284,76 +271,6 @@ impl Shared {
     fn failure(&self) -> Option<Failure> {
         self.failure.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
-}
-
-/// Starts MPI, and asks every rank who it is.
-fn start(size: usize) -> Result<(Mpi, Vec<Member>)> {
-    let failed = |error| Error::Rank(format!("MPI could not be started: {error}"));
-    let mpi = Mpi::init_thread(ThreadLevel::Funneled).map_err(failed)?;
-    let world = mpi.world();
-    if world.size() as usize != size {
-        let message = format!(
-            "the launcher has started {size} processes, but MPI knows of {}: they are of different MPIs; start noisyor by the \
-             launcher of the MPI that it was built with (under SLURM, by srun with the kind of that MPI)",
-            world.size()
-        );
-        return Err(Error::Usage(message));
-    }
-    let member = |world: &Communicator| -> ferrompi::Result<Vec<Vec<u8>>> {
-        let me = [world.processor_name()?, std::process::id().to_string(), allowed_cores()].join("\n");
-        gather(world, me.as_bytes(), &mut |request| request.wait().map(drop))
-    };
-    let members = member(&world).map_err(failed)?.iter().map(|bytes| Member::of(bytes)).collect();
-    Ok((mpi, members))
-}
-
-impl Member {
-    fn of(bytes: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(bytes);
-        let mut lines = text.lines();
-        let mut next = || lines.next().unwrap_or_default().to_owned();
-        let (host, process, cores) = (next(), next(), next());
-        Self { host, process: process.parse().unwrap_or(0), cores }
-    }
-}
-
-/// The cores that this process may use, in words of the system.
-fn allowed_cores() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let cores = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    cores.unwrap_or_default().trim().to_owned()
-}
-
-/// Gathers bytes of any length of all ranks; `complete` completes a request.
-fn gather(
-    world: &Communicator,
-    bytes: &[u8],
-    complete: &mut dyn FnMut(Request<'_>) -> ferrompi::Result<()>,
-) -> ferrompi::Result<Vec<Vec<u8>>> {
-    let size = world.size() as usize;
-    let (own, mut lengths) = ([bytes.len() as u64], vec![0; size]);
-    scope(|s| complete(world.iallgather(s, &own, &mut lengths)?))?;
-    let lengths: Vec<usize> = lengths.iter().map(|&length| length as usize).collect();
-    let longest = lengths.iter().copied().max().unwrap_or(0);
-    let mut all: Vec<Vec<u8>> = vec![Vec::new(); size];
-    // As many rounds as the longest needs, so that no round has more bytes than MPI can count.
-    let piece = MOST / size;
-    for begin in (0..longest).step_by(piece.max(1)) {
-        let part = |length: usize| begin.min(length)..(begin + piece).min(length);
-        let counts: Vec<i32> = lengths.iter().map(|&length| part(length).len() as i32).collect();
-        let ends = counts.iter().scan(0, |end, &count| {
-            *end += count;
-            Some(*end)
-        });
-        let begins: Vec<i32> = ends.zip(&counts).map(|(end, count)| end - count).collect();
-        let mut received = vec![0; counts.iter().map(|&count| count as usize).sum()];
-        let sent = &bytes[part(bytes.len())];
-        scope(|s| complete(world.iallgatherv(s, sent, &mut received, &counts, &begins)?))?;
-        for (all, (&begin, &count)) in all.iter_mut().zip(begins.iter().zip(&counts)) {
-            all.extend_from_slice(&received[begin as usize..][..count as usize]);
-        }
-    }
-    Ok(all)
 }
 
 /// The thread that makes all calls of MPI.
